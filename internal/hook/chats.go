@@ -36,10 +36,8 @@ func (e Event) earlier(ctx context.Context, lists board.Lists) (string, error) {
 }
 
 const (
-	// cleared is why a chat ended that its user cleared, and goneOn why once another chat came from it.
-	cleared, goneOn = "clear", "clear, gone on"
-	// clearLasts is how long after that the next chat begins at most.
-	clearLasts = time.Minute
+	cleared, goneOn = "clear", "clear, gone on" // why a chat ended that was cleared, before and after another came from it
+	clearLasts      = time.Minute               // how long after that the next chat begins at most
 )
 
 // chatBefore returns the chat that a forked one was forked from, or else the only chat of the folder
@@ -53,19 +51,14 @@ func (e Event) chatBefore(ctx context.Context, lists board.Lists) (before todo.C
 	}
 	now := time.Now()
 	all, err := lists.OwnChats(ctx, now.Add(-time.Hour))
-	for _, c := range all {
-		if c.Why != cleared || c.Folder != e.Folder || now.Sub(c.Ended) > clearLasts || c.Parent != "" {
-			continue
-		}
-		if before.ID != "" {
-			return todo.Chat{}, err
-		}
-		before = c
+	all = slices.DeleteFunc(all, func(c todo.Chat) bool {
+		return c.Why != cleared || c.Folder != e.Folder || now.Sub(c.Ended) > clearLasts || c.Parent != ""
+	})
+	if err != nil || len(all) != 1 {
+		return before, err
 	}
-	if err == nil && before.ID != "" {
-		_, err = lists.Hear(ctx, board.Conversation{Key: before.ID}, func(c *todo.Chat, _ time.Time) { c.End(goneOn, before.Ended) })
-	}
-	return before, err
+	_, err = lists.Hear(ctx, board.Conversation{Key: all[0].ID}, func(c *todo.Chat, _ time.Time) { c.End(goneOn, all[0].Ended) })
+	return all[0], err
 }
 
 const gemini = "gemini" // the name of Gemini CLI in hooks and lists

@@ -66,11 +66,8 @@ func setTOML(data []byte, value any, path []any) ([]byte, error) {
 	}
 	block, wrong := set(wanted, value, path)
 	if block != "" {
-		if before != "" && !strings.HasSuffix(before, "\n") {
-			before += newline
-		}
 		if before != "" {
-			before += newline
+			before = strings.TrimSuffix(before, newline) + newline + newline
 		}
 		before, err = before+strings.ReplaceAll(block, "\n", newline), cmp.Or(err, wrong)
 	}

@@ -40,13 +40,9 @@ func Named(lists []todo.Snapshot, wanted string) (found []todo.Snapshot, sure bo
 		},
 		func(l todo.Snapshot) bool { return hasWords(l, begin) },
 	} {
-		for _, l := range lists {
-			if is(l) {
-				found = append(found, l)
-			}
-		}
-		if kind == 1 && len(found) > 1 {
-			found = found[:1]
+		found = slices.DeleteFunc(slices.Clone(lists), func(l todo.Snapshot) bool { return !is(l) })
+		if kind == 1 {
+			found = found[:min(1, len(found))]
 		}
 		if len(found) > 0 {
 			return found, kind < 4
