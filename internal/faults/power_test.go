@@ -222,9 +222,7 @@ func tellHook(t *testing.T, store string, n int) (log string) {
 	c.Env = append(os.Environ(), "XDG_STATE_HOME="+state)
 	c.Stdin = strings.NewReader(fmt.Sprintf(`{"session_id":"s","cwd":"/w","hook_event_name":"PostToolUse","tool_name":"update_plan",
 		"tool_input":{"plan":[{"step":"Write","status":"pending"},{"step":"Step %d of many","status":"pending"}]}}`, n))
-	if err := c.Run(); err != nil {
-		t.Error(err)
-	}
+	check(t, c.Run())
 	data, _ := os.ReadFile(filepath.Join(state, "todo-mcp", "hook.log")) // there is none if nothing went wrong
 	return string(data)
 }

@@ -221,9 +221,7 @@ func lockStore(t *testing.T, path string) (unlock func()) {
 	db.SetMaxOpenConns(1)
 	must(db.Exec("PRAGMA busy_timeout = 5000; BEGIN IMMEDIATE"))(t)
 	return func() {
-		if _, err := db.Exec("ROLLBACK"); err != nil {
-			t.Error(err)
-		}
+		must(db.Exec("ROLLBACK"))(t)
 		db.Close()
 	}
 }

@@ -146,9 +146,7 @@ func TestMoveFails(t *testing.T) {
 	t.Cleanup(func() { old.Close() })
 	mustSave(t, old, "a", 1)
 	kill := func(string) {
-		if _, err := old.pool.Exec(context.Background(), `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objid = $1`, schemaLock); err != nil {
-			t.Error(err)
-		}
+		must(old.pool.Exec(context.Background(), `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objid = $1`, schemaLock))(t)
 	}
 	file := fmt.Sprintf("schema%03d.sql", len(steps)+1)
 	for _, c := range []struct {
@@ -181,9 +179,7 @@ func TestMoveTakesItsTime(t *testing.T) {
 	config.RuntimeParams["idle_in_transaction_session_timeout"] = "500"
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	newer(t, func(t *testing.T) {
-		if _, err := prepare(ctx, config, func(string) { cancel() }); err != nil {
-			t.Error(err)
-		}
+		must(prepare(ctx, config, func(string) { cancel() }))(t)
 	}, `SELECT pg_sleep(1)`)
 }
 

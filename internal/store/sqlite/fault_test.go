@@ -361,9 +361,7 @@ func TestDamagedChat(t *testing.T) {
 		save := func(id string) {
 			t.Helper()
 			c.ID = id
-			if _, err := storetest.SaveChat(t.Context(), s, c); err != nil {
-				t.Error(err)
-			}
+			must(storetest.SaveChat(t.Context(), s, c))(t)
 		}
 		save("c")
 		save("other")
