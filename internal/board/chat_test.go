@@ -18,69 +18,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// hears tells the board what is said of a chat.
-func (c chat) hears(heard func(c *todo.Chat, at time.Time)) {
-	c.t.Helper()
-	_, err := c.lists().Hear(c.t.Context(), c.who, heard)
-	checkErr(c.t, err)
-}
-
-// says tells the board what the chat's agent does, as a hook.
-func (c chat) says(what todo.Doing, asks string) {
-	c.t.Helper()
-	c.hears(func(c *todo.Chat, at time.Time) { c.Says(what, asks, at) })
-}
-
-// A snapshot that was read equals itself when it is read again, whatever its agent did
-// meanwhile; how the list stands follows what it does. The agent's write ends what it asks, in
-// the same transaction; a person's does not.
-func TestSnapshotsNeverChange(t *testing.T) {
-	c := newDesk(t).proof(todo.ChatKey("s"))
-	c.who.Chat = "s"
-	c.writes("p:Publish")
-	lists := c.lists()
-	read := func() todo.Snapshot {
-		found := must(lists.Find(t.Context(), board.Query{}))(t)
-		one := must(lists.Load(t.Context(), found[0].List.ID, 1))(t)
-		if diff := gocmp.Diff(found[0], one); diff != "" {
-			t.Error(diff)
-		}
-		return one
-	}
-	before := read()
-	for _, step := range []struct {
-		heard func(c *todo.Chat, at time.Time)
-		want  todo.Standing
-	}{
-		{func(c *todo.Chat, at time.Time) { c.Says(todo.Asks, "push?", at) }, todo.Standing{State: todo.Waiting, Asks: "push?"}},
-		{func(c *todo.Chat, at time.Time) { c.Says(todo.Rests, "", at) }, todo.Standing{State: todo.Idle}},
-		{func(c *todo.Chat, at time.Time) { c.Says(todo.Rests, "and now?", at) }, todo.Standing{State: todo.Waiting, Asks: "and now?"}},
-		{func(c *todo.Chat, at time.Time) { c.Says(todo.Works, "", at) }, todo.Standing{State: todo.Working}},
-		{func(c *todo.Chat, at time.Time) { c.End("other", at) }, todo.Standing{State: todo.LeftOpen}},
-	} {
-		c.hears(step.heard)
-		got := must(lists.States(t.Context(), before))(t)[before.List.ID]
-		if got.Since.IsZero() != (step.want.Asks == "") {
-			t.Errorf("it asks since %s: %+v", got.Since, got)
-		}
-		if got.Since = (time.Time{}); got != step.want {
-			t.Errorf("it stands as %+v, want %+v", got, step.want)
-		}
-		if diff := gocmp.Diff(before, read()); diff != "" {
-			t.Errorf("the snapshot changed: %s", diff)
-		}
-	}
-	c.says(todo.Asks, "push?")
-	c.edits(before.List.ID, todo.Edit{Do: todo.EditAdd, Text: "mine"})
-	if asks := must(lists.Chat(t.Context(), c.who))(t).Asks; asks != "push?" {
-		t.Error("a person's edit ended what the agent asks")
-	}
-	c.writes("p:Publish p:B")
-	if asks := must(lists.Chat(t.Context(), c.who))(t).Asks; asks != "" {
-		t.Errorf("after its write the agent asks %q", asks)
-	}
-}
-
 // A chat of which hooks say what it does is among the lists of its own user, until it has a list
 // that is open and after that is finished, with the lists of its sub-agents; who watches is sent it.
 // A read makes none.

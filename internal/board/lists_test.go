@@ -137,14 +137,6 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// edits makes a person's edit of a list.
-func (c chat) edits(list string, e todo.Edit) todo.Snapshot {
-	c.t.Helper()
-	out, err := c.board("person").As("").Edit(c.t.Context(), list, e, person())
-	checkErr(c.t, err)
-	return out.After
-}
-
 func later(s todo.Snapshot) (texts string) {
 	for _, i := range s.Later {
 		texts += " " + i.Text

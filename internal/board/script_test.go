@@ -27,6 +27,8 @@ type script struct {
 	edits int       // how many people made
 	edit  todo.Edit // the last of them, and its list
 	of    string
+
+	followed map[string]*board.Chain
 }
 
 // TestChatScripts plays each scene of testdata/chats.txt, and checks what every line
@@ -71,7 +73,7 @@ func TestChatScripts(t *testing.T) {
 // play returns the lines of a scene with what each prints. kind is what a conversation
 // is that may be of several kinds.
 func play(t *testing.T, lines []string, kind string) string {
-	s := &script{desk: newDesk(t), chats: make(map[string]chat)}
+	s := &script{desk: newDesk(t), chats: make(map[string]chat), followed: make(map[string]*board.Chain)}
 	var out []string
 	for _, line := range lines {
 		command := line
@@ -128,6 +130,10 @@ func (s *script) run(words []string) string {
 			out += fmt.Sprint(" ", s.number(l.List.ID))
 		}
 		return out
+	case "follow":
+		s.followed[words[1]] = must(s.board("viewer").As("").Chain(s.t.Context(), s.id(words[2])))(s.t)
+	case "follows":
+		return s.follows(s.followed[words[1]])
 	case "unseen":
 		l := s.load(words[1])
 		saw, err := s.board("viewer").As("").Saw(s.t.Context(), l)
@@ -165,7 +171,10 @@ func (s *script) states() string {
 		if alone[l.List.ID] != state {
 			s.t.Errorf("list %d is %+v, and alone %+v", n+1, state, alone[l.List.ID])
 		}
-		out = append(out, fmt.Sprint(n+1, " ", state.State))
+		if state.Since.IsZero() != (state.Asks == "") {
+			s.t.Errorf("list %d asks since %s: %+v", n+1, state.Since, state)
+		}
+		out = append(out, strings.TrimSpace(fmt.Sprint(n+1, " ", state.State, " ", state.Asks)))
 	}
 	return strings.Join(out, ", ")
 }
@@ -211,6 +220,17 @@ func (s *script) conversation(name string, words []string) chat {
 	return c
 }
 
+// follows returns the lists that a front end follows, and the one that was the newest as it began.
+func (s *script) follows(chain *board.Chain) string {
+	out := ""
+	for n := range s.ids {
+		if chain.Has(s.load(fmt.Sprint(n + 1)).List) {
+			out += fmt.Sprint(n+1, " ")
+		}
+	}
+	return out + fmt.Sprint("from ", slices.Index(s.ids, chain.Newest())+1)
+}
+
 // load returns a list as a board shows it, also a deleted one.
 func (s *script) load(number string) todo.Snapshot {
 	l, err := s.board("viewer").As("").Load(s.t.Context(), s.id(number), 0)
@@ -253,7 +273,12 @@ func (s *script) calls(c chat, verb string, words []string) string {
 		checkErr(s.t, err)
 		return cmp.Or(show(l), "an empty list")
 	case "says":
-		c.says(todo.Doing(words[0]), "")
+		_, err := c.lists().Hear(s.t.Context(), c.who, func(c *todo.Chat, at time.Time) { c.Says(todo.Doing(words[0]), strings.Join(words[1:], " "), at) })
+		checkErr(s.t, err)
+		return ""
+	case "ends":
+		_, err := c.lists().Hear(s.t.Context(), c.who, func(c *todo.Chat, at time.Time) { c.End("other", at) })
+		checkErr(s.t, err)
 		return ""
 	case "news":
 		target.Conversation = c.who
