@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -262,57 +263,31 @@ func TestSmallWritesReadNoOtherList(t *testing.T) {
 	}
 }
 
-// largePlan is a plan of many steps, of which one half has another status than the other.
-// No conversation writes it for a person.
-type largePlan struct {
-	who             board.Conversation
-	of              string // what its texts say
-	status, status2 string
-}
-
-var largeWrites = map[string][]largePlan{
-	"a finished plan after a finished one": {
-		{conversation("a"), "old", "completed", "completed"}, {conversation("a"), "new", "completed", "completed"}},
-	"a plan of the shape of a finished one": {
-		{board.Conversation{Key: "a", Hint: true, Lasts: 1}, "same", "completed", "pending"},
-		{board.Conversation{Key: "b", Hint: true}, "same", "pending", "completed"}},
-	"a plan in a named list that others wrote": {
-		{board.Conversation{Key: "a", Name: "x"}, "old", "pending", "pending"},
-		{board.Conversation{Key: "b", Name: "x"}, "new", "pending", "pending"}},
-	"a plan merged with a person's": {
-		{conversation("a"), "old", "pending", "pending"}, {board.Conversation{}, "theirs", "blocked", "pending"},
-		{conversation("a"), "old", "pending", "completed"}},
-}
-
-// writeLarge writes plans of so many steps, from an empty store on.
-func writeLarge(t *testing.T, plans []largePlan, steps int) {
-	b := board.NewBoard(memory.New())
-	defer b.Close()
-	list := ""
-	for _, plan := range plans {
-		lines := make([]todo.Line, steps)
-		for n := range lines {
-			lines[n] = todo.Line{Text: fmt.Sprintf("%s step %d: %s", plan.of, n, strings.Repeat("look at it ", 8)), Status: plan.status}
-			if n%2 == 0 {
-				lines[n].Status = plan.status2
-			}
-		}
-		w := whole(plan.who, lines...)
-		if plan.who.Key == "" {
-			w.Target, w.Writer = board.Target{List: list}, person()
-		}
-		list = apply(t, b, w).After.List.ID
-	}
-}
-
 // A plan of four times as many steps costs about four times as much: no line is compared
-// with every item. A comparison of texts allocates, so allocations count them.
+// with every item. A comparison of texts allocates, so allocations count them. Each "c:old*" of
+// a scene is as many items.
 func TestLargeWrites(t *testing.T) {
-	for name, plans := range largeWrites {
-		small := testing.AllocsPerRun(1, func() { writeLarge(t, plans, 125) })
-		large := testing.AllocsPerRun(1, func() { writeLarge(t, plans, 500) })
-		if ratio := large / small; ratio > 5 {
-			t.Errorf("%s: four times as many steps cost %.1f times as many allocations: %.0f and %.0f", name, ratio, small, large)
+	for name, scene := range map[string]string{
+		"a finished plan after a finished one":     "a = proof\na writes c:old*\na writes c:new*",
+		"a plan of the shape of a finished one":    "a b = hint p1\na writes c:same* p:same*\nb writes p:same* c:same*",
+		"a plan in a named list that others wrote": "a b = hint p1 name=x\na writes p:old*\nb writes p:new*",
+		"a plan merged with a person's":            "a = proof\na writes p:old*\nperson items 1 b:theirs* p:theirs*\na writes p:old* c:old*",
+	} {
+		cost := func(steps int) float64 {
+			large := regexp.MustCompile(`\S+\*`).ReplaceAllStringFunc(scene, func(item string) (items string) {
+				for n := range steps {
+					items += fmt.Sprint(strings.TrimSuffix(item, "*"), "-step-", n, strings.Repeat("-look-at-it", 8), " ")
+				}
+				return items
+			})
+			return testing.AllocsPerRun(1, func() {
+				if played := play(t, strings.Split(large, "\n"), ""); strings.Contains(played, "refused") {
+					t.Fatal(played)
+				}
+			})
+		}
+		if small, large := cost(50), cost(200); large > 5*small {
+			t.Errorf("%s: four times as many steps cost %.1f times as many allocations: %.0f and %.0f", name, large/small, small, large)
 		}
 	}
 }
