@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/account"
-	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
@@ -119,118 +118,14 @@ func TestEventsResume(t *testing.T) {
 	servertest.Has(t, "after another store's id", data, `"name":"b"`)
 }
 
-func TestAPI(t *testing.T) {
-	_, url := servertest.Site(t)
-	get := func(path string, status int, texts ...string) {
-		t.Helper()
-		servertest.Is(t, path, status, texts...)(servertest.Ask(t, "GET", url+path, ""))
-	}
-	get("/api/lists", 200, "[]")
-	write := servertest.Writer(t, url, "tester")
-	write(servertest.Todos("pending", "A"))
-	write(servertest.Todos("pending", "A", "B"))
-	list := "/api/lists/" + servertest.ListIDs(t, url)[0]
-	get("/api/lists", 200, `"revision":2,`)
-	get(list+"?revision=1", 200, `"text":"A"`, `"revision":1,`)
-	get(list, 200, `"all_completed":false`) // P5
-	write(servertest.Todos("completed", "B"))
-	get(list, 200, `"all_completed":true`)
-	var history []map[string]any
-	if servertest.GetJSON(t, url+list+"/history?after=1", &history); len(history) != 2 || history[0]["revision"] != 2.0 {
-		t.Errorf("history: %v", history)
-	}
-	for path, want := range map[string]int{"/api/lists/none": 404, "/api/lists/none/history": 404, "/api/lists?limit=x": 400, list + "?revision=9": 404, "/api/events?after=x": 400} {
-		get(path, want)
-	}
-}
-
-// /api/states says how the open lists stand, and which items a person changed
-// that the agent has not seen.
-func TestStates(t *testing.T) {
+// What is not there, or is no number, is refused. (What is there: testdata/api.txtar of package
+// server.)
+func TestAPIRefuses(t *testing.T) {
 	s, url := servertest.Site(t)
-	id := servertest.Session(t, url+"/mcp", "tester")
-	write := func(list, status string) {
-		t.Helper()
-		servertest.Post(t, url+"/mcp?list="+list, servertest.Call(1, "TodoWrite", servertest.Todos(status, "A", "B")), "Mcp-Session-Id", id)
+	list := servertest.Apply(t, s.Board.As(""), servertest.In("chat"), func(d *todo.Draft) { d.Append("A") }).List.ID
+	for path, want := range map[string]int{"lists/none": 404, "lists/none/history": 404, "lists?limit=x": 400, "lists/" + list + "?revision=9": 404, "events?after=x": 400} {
+		servertest.Is(t, path, want)(servertest.Ask(t, "GET", url+"/api/"+path, ""))
 	}
-	write("open", "pending")
-	write("ended", "completed")
-	type state struct {
-		List, State, Group, Client string
-		Unseen                     []string
-	}
-	get := func() (states []state) {
-		t.Helper()
-		if status := servertest.GetJSON(t, url+"/api/states", &states); status != 200 {
-			t.Fatal(status)
-		}
-		return states
-	}
-	before := get()
-	if len(before) != 1 || before[0].State != "working" || before[0].Unseen != nil || before[0].Client != "tester" {
-		t.Fatalf("states %+v", before)
-	}
-	byPerson := board.Write{Target: board.Target{List: before[0].List}, Writer: todo.Writer{Client: "panel", Person: true}}
-	servertest.Apply(t, s.Board.As(""), byPerson, func(d *todo.Draft) { d.SetStatus("2", todo.Completed) })
-	if got := get(); fmt.Sprint(got[0].Unseen) != "[2]" {
-		t.Errorf("after a person's edit: %+v", got)
-	}
-	var list struct{ Client, Writer string }
-	servertest.GetJSON(t, url+"/api/lists/"+before[0].List, &list)
-	if list.Client != "tester" || list.Writer != "panel" {
-		t.Errorf("after a person's edit the list is of %q, and written by %q", list.Client, list.Writer)
-	}
-	servertest.Post(t, url+"/mcp?list=open", servertest.WithMeta(servertest.Call(1, "TodoWrite", servertest.Todos("in_progress", "C")), `"todo-mcp/agent":"helper"`), "Mcp-Session-Id", id)
-	sub := get()[0].List
-	servertest.Apply(t, s.Board.As(""), servertest.On(sub), func(d *todo.Draft) { _ = d.Edit(todo.Edit{Do: todo.EditBlock, Item: "1", Text: "no key"}) })
-	for _, got := range get() {
-		if got.List == sub && (got.State != "waiting" || got.Group != "") || got.List != sub && (got.State != "working" || got.Group != "waiting") {
-			t.Errorf("while a sub-agent waits: %+v", got)
-		}
-	}
-}
-
-// /api/states says what became of what a person did: it waits to be seen, is seen, or
-// is overridden, and then what the person's words were.
-func TestStatesSayWhatBecameOfAPersonsEdit(t *testing.T) {
-	_, url := servertest.Site(t)
-	write := servertest.Writer(t, url, "tester")
-	plan := servertest.Todos("pending", "A", "B", "C")
-	write(plan)
-	list := servertest.ListIDs(t, url)[0]
-	edit := func(body string) {
-		t.Helper()
-		if status, _, answer := servertest.Post(t, url+"/lists/"+list+"/edit", body); status != 200 {
-			t.Fatal(status, answer)
-		}
-	}
-	expect := func(want string) {
-		t.Helper()
-		var states []map[string]any
-		servertest.GetJSON(t, url+"/api/states", &states)
-		for _, name := range []string{"list", "state", "client"} {
-			delete(states[0], name)
-		}
-		if got, err := json.Marshal(states[0]); err != nil || string(got) != want {
-			t.Errorf("%s, %v, want %s", got, err, want)
-		}
-	}
-	expect(`{"saw":1}`)
-	edit(`{"do":"text","id":"2","text":"B, tested"}`)
-	edit(`{"do":"move","id":"3","to":0}`)
-	edit(`{"do":"rename","text":"Mine"}`)
-	expect(`{"order":"waits to be seen","saw":1,"title":"waits to be seen","unseen":["3","2"]}`)
-	write(plan)
-	expect(`{"order":"seen","saw":4,"seen":["2"]}`)
-	for range todo.MaxRepeats {
-		write(plan)
-	}
-	expect(`{"order":"seen","saw":7,"seen":["2"]}`)
-	write(plan)
-	expect(`{"lost":[2,3],"order":"overridden","overridden":{"2":"B, tested"},"saw":8}`)
-	edit(`{"do":"back","id":"2"}`)
-	edit(`{"do":"back"}`)
-	expect(`{"order":"waits to be seen","saw":8,"unseen":["3","2"]}`)
 }
 
 // A search finds what lists say, and on demand what they said and in which revision; its
