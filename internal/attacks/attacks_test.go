@@ -37,26 +37,17 @@ type process struct {
 	url string // of a server
 }
 
-// start starts the program. It may open as many files as descriptors says; 0 is any number.
-func start(t *testing.T, descriptors int, program string, args ...string) *process {
+// serve starts a server on a store and returns when it listens. It may open as many files as
+// descriptors says; 0 is any number.
+func serve(t *testing.T, program, store string, descriptors int) *process {
 	t.Helper()
 	script := `exec "$@"`
 	if descriptors > 0 {
 		script = fmt.Sprintf("ulimit -n %d; ", descriptors) + script
 	}
-	p := servertest.Must(programtest.Start(t, "sh", t.TempDir(), nil, append([]string{"-c", script, "sh", "env", "TODO_LOG_LEVEL=info", program}, args...)...))(t)
-	return &process{T: t, Process: p}
-}
-
-// serve starts a server on a store and returns when it listens.
-func serve(t *testing.T, program, store string, descriptors int) *process {
-	t.Helper()
-	p := start(t, descriptors, program, "serve", "--addr", "127.0.0.1:0", "--store", "sqlite:"+store)
-	var err error
-	if p.url, err = p.URL(); err != nil {
-		t.Fatal("the server does not listen:", err)
-	}
-	return p
+	p := servertest.Must(programtest.Start(t, "sh", t.TempDir(), nil, "-c", script, "sh", "env", "TODO_LOG_LEVEL=info", program,
+		"serve", "--addr", "127.0.0.1:0", "--store", "sqlite:"+store))(t)
+	return &process{T: t, Process: p, url: servertest.Must(p.URL())(t)}
 }
 
 // cost returns the memory and the processor time that the process has used so
@@ -72,31 +63,6 @@ func (p *process) cost(took time.Duration, what string) result {
 	system, _ := strconv.Atoi(fields[12])
 	const tick = 10 * time.Millisecond // on every Linux
 	return result{memory: peak / 1_000_000, processor: time.Duration(user+system) * tick, time: took, what: what}
-}
-
-// end waits until the process ends by itself, after what is done to it, and returns
-// how long that takes.
-func (p *process) end(do func() error) time.Duration {
-	p.Helper()
-	began := time.Now()
-	if err := errors.Join(do(), p.Wait(time.Minute)); err != nil {
-		p.Error("the process does not end well:", err)
-	}
-	return time.Since(began)
-}
-
-// awaitLog waits until the log has n lines with a text, and returns how long that took.
-func (p *process) awaitLog(n int, text string) time.Duration {
-	p.Helper()
-	began, look := time.Now(), time.NewTicker(10*time.Millisecond)
-	defer look.Stop()
-	for seen := 0; seen < n; <-look.C {
-		if seen = strings.Count(p.Log.String(), text); time.Since(began) > 2*time.Minute {
-			p.Errorf("%d of %d lines say %q", seen, n, text)
-			break
-		}
-	}
-	return time.Since(began)
 }
 
 // send opens a connection and sends a text on it. Of what comes back the system
@@ -291,14 +257,20 @@ func askUnread(t *testing.T, program string, n int) *process {
 func unreadAnswers(t *testing.T, program string, full bool) result {
 	n := choose(full, 150, 15)
 	p := askUnread(t, program, n)
-	took := p.awaitLog(n, "answer given up")
-	return p.cost(took, "until all are given up")
+	began, look := time.Now(), time.NewTicker(10*time.Millisecond)
+	defer look.Stop()
+	for strings.Count(p.Log.String(), "answer given up") < n {
+		<-look.C
+	}
+	return p.cost(time.Since(began), "until all are given up")
 }
 
 func unreadAtTheEnd(t *testing.T, program string, full bool) result {
 	p := askUnread(t, program, choose(full, 150, 15))
 	got := p.cost(0, "from SIGTERM to the end")
-	got.time = p.end(p.Terminate)
+	began := time.Now()
+	servertest.Check(t, errors.Join(p.Terminate(), p.Wait(time.Minute)))
+	got.time = time.Since(began)
 	return got
 }
 
