@@ -3,11 +3,14 @@
 package hosts
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -15,8 +18,12 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"regexp"
+	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -24,6 +31,7 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	_ "github.com/todo-mcp/todo-mcp/internal/cli" // so that go test runs these tests again when the program changes
 	"github.com/todo-mcp/todo-mcp/internal/hook"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/internal/store/sqlite"
@@ -107,9 +115,7 @@ func newRig(t *testing.T, c client) *rig {
 	r.store = filepath.Join(r.home, "state", "todo.db")
 	r.recording = filepath.Join(r.home, "recording")
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, err)
 	r.server = []string{self, recordMode, r.recording, serverFile, "--store", "sqlite:" + r.store}
 	c.files(r)
 	return r
@@ -182,14 +188,10 @@ func (r *rig) read(f func(context.Context, board.Store) error) {
 	defer cancel()
 	left := hook.Front{Spool: hook.Spool{File: r.store + sqlite.SpoolSuffix, Log: func(err error) { r.t.Log(err) }}}
 	s, err := sqlite.Open(r.store, board.Keep{Before: left.Settle})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	programtest.Check(r.t, err)
 	defer s.Close()
 	left.Store = s
-	if err := f(ctx, s); err != nil {
-		r.t.Fatal(err)
-	}
+	programtest.Check(r.t, f(ctx, s))
 }
 
 // written says where the last write went: "list 2 revision 1", lists counted as
@@ -212,13 +214,9 @@ func (r *rig) written() string {
 func (r *rig) serveHTTP() {
 	r.t.Helper()
 	p, err := programtest.Start(r.t, serverFile, r.dir, nil, "serve", "--addr", "127.0.0.1:0", "--store", "sqlite:"+r.store)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	programtest.Check(r.t, err)
 	address, err := p.URL()
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	programtest.Check(r.t, err)
 	if r.served, err = url.Parse(address + "/mcp"); err != nil {
 		r.t.Fatal(err)
 	}
@@ -282,4 +280,280 @@ func (r *rig) record(req *http.Request, body []byte) {
 		fmt.Fprintf(f, "%d env SESSION header=%s\n", r.pid, id)
 	}
 	fmt.Fprintf(f, "%d > %s\n", r.pid, bytes.ReplaceAll(body, []byte("\n"), nil))
+}
+
+// way is how a client is started again after its first run.
+type way string
+
+const (
+	anew   way = "anew"   // as at first, in the same folder
+	resume way = "resume" // the client continues its last conversation, by its id where it has one
+	latest way = "latest" // Claude Code continues its last conversation without an id
+)
+
+// session is the id of Claude Code's conversation, so that it can be resumed by
+// its id.
+const session = "11111111-2222-4333-8444-555555555555"
+
+// client is a real MCP client.
+type client struct {
+	name string
+	// files writes its settings, once for each rig.
+	files func(r *rig)
+	// command returns the program with its arguments for the first run, or for a
+	// later one, and its environment besides the common one.
+	command func(r *rig, first bool, w way) (args, env []string)
+}
+
+// clients returns the clients by the name of the subtest.
+func clients() []client {
+	return []client{
+		{name: "claude-stdio", files: claudeFiles, command: claude},
+		{name: "claude-http", files: func(r *rig) { r.serveHTTP(); claudeFiles(r) }, command: claude},
+		{name: "codex", files: codexFiles, command: codex},
+		{name: "gemini", files: geminiFiles, command: gemini},
+		{name: "kimi", files: kimiFiles, command: kimi},
+		{name: "copilot", files: claudeFiles, command: copilot},
+	}
+}
+
+// program returns the path of a program below the npm packages that testdata/npm-hosts pins.
+func program(t *testing.T, pattern string) string {
+	t.Helper()
+	dir, err := filepath.Abs(filepath.Join("..", "..", "testdata", "npm-hosts", "node_modules"))
+	programtest.Check(t, err)
+	found, err := filepath.Glob(filepath.Join(dir, pattern))
+	if err != nil || len(found) == 0 {
+		t.Fatalf("%s is not installed (%v): run `make hosts`", pattern, err)
+	}
+	return found[0]
+}
+
+// mcpServers returns the settings of the server as most clients read them.
+func (r *rig) mcpServers(more object) string {
+	server := object{"type": "stdio", "command": r.server[0], "args": r.server[1:]}
+	if r.url != "" {
+		server = object{"type": "http", "url": r.url}
+	}
+	for k, v := range more {
+		server[k] = v
+	}
+	return asJSON(object{"mcpServers": object{"todo": server}})
+}
+
+// file writes a file below the client's home and returns its path.
+func (r *rig) file(name, content string) string {
+	path := filepath.Join(r.home, name)
+	programtest.Check(r.t, os.MkdirAll(filepath.Dir(path), 0o700))
+	programtest.Check(r.t, os.WriteFile(path, []byte(content), 0o600))
+	return path
+}
+
+func claudeFiles(r *rig) { r.file("mcp.json", r.mcpServers(nil)) }
+
+func claude(r *rig, first bool, w way) (args, env []string) {
+	args = []string{program(r.t, "@anthropic-ai/claude-code-*/claude"), "-p", r.prompt, "--strict-mcp-config", "--mcp-config", filepath.Join(r.home, "mcp.json"), "--allowedTools", "mcp__todo__*"}
+	switch {
+	case first:
+		args = append(args, "--session-id", session)
+	case w == resume:
+		args = append(args, "--resume", session)
+	case w == latest:
+		args = append(args, "--continue")
+	}
+	return args, []string{"ANTHROPIC_BASE_URL=" + r.model.URL, "ANTHROPIC_API_KEY=x", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}
+}
+
+func codexFiles(r *rig) {
+	r.codexModel("[mcp_servers.todo]", "command = "+asJSON(r.server[0]), "args = "+asJSON(r.server[1:]))
+}
+
+// codexModel writes Codex' settings, with more lines.
+func (r *rig) codexModel(more ...string) {
+	r.file("codex/config.toml", `model = "gpt-5"
+model_provider = "standin"
+[model_providers.standin]
+name = "standin"
+base_url = "`+r.model.URL+`/v1"
+wire_api = "responses"
+[analytics]
+enabled = false
+`+strings.Join(more, "\n"))
+}
+
+func codex(r *rig, first bool, w way) (args, env []string) {
+	args = []string{program(r.t, ".bin/codex"), "exec"}
+	if !first && w == resume {
+		args = append(args, "resume", "--last")
+	}
+	args = append(args, "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "go")
+	return args, []string{"CODEX_HOME=" + filepath.Join(r.home, "codex")}
+}
+
+func geminiFiles(r *rig) {
+	var servers object
+	_ = json.Unmarshal([]byte(r.mcpServers(object{"trust": true, "type": "stdio"})), &servers)
+	r.geminiSettings(servers)
+}
+
+// geminiSettings writes Gemini CLI's settings, with more.
+func (r *rig) geminiSettings(more object) {
+	settings := object{
+		"security": object{"auth": object{"selectedType": "gemini-api-key"}},
+		"general":  object{"enableAutoUpdate": false},
+		"privacy":  object{"usageStatisticsEnabled": false},
+	}
+	maps.Copy(settings, more)
+	r.file(".gemini/settings.json", asJSON(settings))
+}
+
+func gemini(r *rig, first bool, w way) (args, env []string) {
+	args = []string{program(r.t, ".bin/gemini"), "--skip-trust", "--yolo", "-m", "gemini-2.5-pro", "-p", "go"}
+	if !first && w == resume {
+		args = append(args, "--resume", "latest")
+	}
+	return args, []string{"GEMINI_API_KEY=x", "GOOGLE_GEMINI_BASE_URL=" + r.model.URL}
+}
+
+// qwenSettings writes Qwen Code's settings, with more.
+func (r *rig) qwenSettings(more object) {
+	settings := object{
+		"security": object{"auth": object{"selectedType": "openai"}},
+		"general":  object{"enableAutoUpdate": false},
+		"privacy":  object{"usageStatisticsEnabled": false},
+	}
+	maps.Copy(settings, more)
+	r.file(".qwen/settings.json", asJSON(settings))
+}
+
+func qwen(r *rig, first bool, w way) (args, env []string) {
+	args = []string{program(r.t, ".bin/qwen"), "--auth-type", "openai", "--yolo", "-p", "go"}
+	if !first && w == resume {
+		args = append(args, "--continue")
+	}
+	return args, []string{"OPENAI_API_KEY=x", "OPENAI_BASE_URL=" + r.model.URL + "/v1", "OPENAI_MODEL=stand-in"}
+}
+
+func kimiFiles(r *rig) { r.file("kimi/mcp.json", r.mcpServers(nil)) }
+
+func kimi(r *rig, first bool, w way) (args, env []string) {
+	args = []string{program(r.t, ".bin/kimi"), "-p", "go"}
+	if !first && w == resume {
+		args = append(args, "--continue")
+	}
+	return args, []string{"KIMI_CODE_HOME=" + filepath.Join(r.home, "kimi"), "KIMI_CODE_NO_AUTO_UPDATE=1", "KIMI_MODEL_NAME=stand-in", "KIMI_MODEL_API_KEY=x", "KIMI_MODEL_PROVIDER_TYPE=anthropic", "KIMI_MODEL_BASE_URL=" + r.model.URL}
+}
+
+func copilot(r *rig, first bool, w way) (args, env []string) {
+	args = []string{program(r.t, "@github/copilot-linux-*/copilot"), "-p", "go", "--allow-all-tools", "--additional-mcp-config", "@" + filepath.Join(r.home, "mcp.json")}
+	if !first && w == resume {
+		args = append(args, "--continue")
+	}
+	return args, []string{"COPILOT_HOME=" + filepath.Join(r.home, "copilot"), "COPILOT_OFFLINE=true", "COPILOT_PROVIDER_TYPE=anthropic", "COPILOT_PROVIDER_BASE_URL=" + r.model.URL, "COPILOT_PROVIDER_API_KEY=x", "COPILOT_MODEL=claude-sonnet-4.5"}
+}
+
+// The test binary is also the program that clients start as their MCP server:
+// "hosts.test record FILE SERVER [ARGUMENT…]" runs the server and appends to the
+// file what goes in and out, one line each: the process id of the server, a kind
+// ("env", ">", "<", "signal") and a text.
+const recordMode = "record"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 3 && os.Args[1] == recordMode {
+		os.Exit(record(os.Args[2], os.Args[3], os.Args[4:]))
+	}
+	os.Exit(programtest.Run(m, &serverFile, &programtest.Table{}))
+}
+
+// serverFile is todo-mcp, built from this worktree.
+var serverFile string
+
+func record(file, server string, args []string) int {
+	log, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	// If the client kills this process, Linux kills the server; it does so when
+	// the thread that started it ends.
+	runtime.LockOSThread()
+	cmd := exec.Command(server, args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd.Stderr = os.Stderr
+	in, _ := cmd.StdinPipe()
+	out, _ := cmd.StdoutPipe()
+	signal.Ignore(syscall.SIGPIPE) // a client that no longer reads must not end this process
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	if err := cmd.Start(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	write := func(kind, text string) { fmt.Fprintf(log, "%d %s %s\n", cmd.Process.Pid, kind, text) }
+	for _, v := range os.Environ() {
+		write("env", strings.ReplaceAll(v, "\n", " "))
+	}
+	go func() {
+		for s := range signals {
+			write("signal", s.String())
+			_ = cmd.Process.Signal(s)
+		}
+	}()
+	go func() {
+		tee(in, os.Stdin, func(line string) { write(">", line) })
+		write("signal", "end of input")
+		_ = in.Close()
+	}()
+	tee(os.Stdout, out, func(line string) { write("<", line) })
+	_ = cmd.Wait()
+	return cmd.ProcessState.ExitCode()
+}
+
+// tee copies lines and reports each before it is passed on.
+func tee(to io.Writer, from io.Reader, line func(string)) {
+	for r := bufio.NewReader(from); ; {
+		s, err := r.ReadString('\n')
+		if s != "" {
+			line(strings.TrimSuffix(s, "\n"))
+			_, _ = io.WriteString(to, s)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// recording is what one run of a client sent and did to its servers.
+type recording struct {
+	sent    []string // messages to the server, variables that may name a session, and signals
+	servers []string // process ids
+}
+
+// naming are variables that may name a session.
+var naming = regexp.MustCompile(`^[A-Z_]*(SESSION|PROJECT|THREAD|CONVERSATION)[^=]*=`)
+
+// read returns what was recorded in a file; nothing when it does not exist.
+func read(t *testing.T, file string) (r recording) {
+	t.Helper()
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Logf("no recording: %v", err)
+	}
+	for line := range strings.Lines(string(raw)) {
+		part := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 3)
+		if len(part) < 3 { // a line that is being written
+			continue
+		}
+		pid, kind, text := part[0], part[1], part[2]
+		if !slices.Contains(r.servers, pid) {
+			r.servers = append(r.servers, pid)
+		}
+		if kind == "<" || kind == "env" && !naming.MatchString(text) {
+			continue
+		}
+		if said := kind + " " + text; !slices.Contains(r.sent, said) {
+			r.sent = append(r.sent, said)
+		}
+	}
+	return r
 }

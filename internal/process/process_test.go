@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/todo-mcp/todo-mcp/internal/process"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
 func TestMain(m *testing.M) {
@@ -27,21 +28,15 @@ func child(t *testing.T, name string, args ...string) (host string, cmd *exec.Cm
 	cmd = exec.Command(name, args...)
 	cmd.Env = append(os.Environ(), "SAY_HOST=1")
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, err)
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, err)
 	t.Cleanup(func() { _ = in.Close(); _ = cmd.Wait() })
 	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, err)
 	return strings.TrimSpace(line), cmd
 }
 
@@ -69,9 +64,7 @@ func TestHostIsTheProcessPastShells(t *testing.T) {
 	if is, isKnown := process.IsAlive(host); !is || !isKnown {
 		t.Error("a process that runs is not alive")
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	if is, isKnown := process.IsAlive(host); is || !isKnown {
 		t.Errorf("a process that was killed: alive %v, known %v", is, isKnown)

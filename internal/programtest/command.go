@@ -168,14 +168,17 @@ func (s *Server) End(t *testing.T) {
 	}
 }
 
+// patience is for how long what comes within milliseconds on an idle machine is waited for.
+const patience = time.Minute
+
 // Lines is a writer that hands on what is written.
 type Lines chan string
 
 func (l Lines) Write(p []byte) (int, error) { l <- string(p); return len(p), nil }
 
-// Await returns the lines up to the first with a text, or all of 20 seconds.
+// Await returns the lines up to the first with a text, or all within a minute.
 func (l Lines) Await(text string) (all string) {
-	late := time.After(20 * time.Second)
+	late := time.After(patience)
 	for !strings.Contains(all, text) {
 		select {
 		case line := <-l:
@@ -244,5 +247,13 @@ func Certify(t *testing.T, certFile, keyFile string, serial int64) {
 		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// Check ends the test if err is not nil.
+func Check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

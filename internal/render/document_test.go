@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"reflect"
 	"testing"
 	"time"
@@ -70,6 +73,68 @@ func TestDocumentWorked(t *testing.T) {
 		d := render.Document(todo.Snapshot{Revision: 2, Updated: at.Add(time.Hour), Worked: at, Writer: todo.Writer{Person: person}})
 		if s := d.Snapshot(); d.Worked.IsZero() == person || s.Worked.Equal(at) != person || s.Worked.IsZero() {
 			t.Errorf("by a person %v: %v, read as %s", person, d.Worked, s.Worked)
+		}
+	}
+}
+
+// The command that goes on with a chat, for each client that has one; none where the chat
+// is not known, or it may be another client's.
+func TestResumeCommand(t *testing.T) {
+	for _, c := range []struct {
+		list   todo.List
+		writer todo.Writer
+		want   string
+	}{
+		{todo.List{Client: "claude-code", Chat: "4f1c-2", Workspace: "/src/it's"}, todo.Writer{Client: "claude-code"}, `cd '/src/it'\''s' && claude --resume 4f1c-2`},
+		{todo.List{Client: "codex-mcp-client", Chat: "a"}, todo.Writer{Client: "codex-mcp-client"}, "codex resume a"},
+		{todo.List{Client: "gemini-cli", Chat: "a"}, todo.Writer{Person: true}, "gemini --resume a"},
+		{todo.List{Client: "qwen-cli", Chat: "a"}, todo.Writer{Person: true}, "qwen --resume a"},
+		{todo.List{Client: "opencode", Chat: "ses_1"}, todo.Writer{Person: true}, "opencode --session ses_1"},
+		{todo.List{Client: "copilot", Chat: "a"}, todo.Writer{Person: true}, "copilot --resume a"},
+		{todo.List{Client: "claude-code", Chat: "4f1c", Mirrored: true}, todo.Writer{Client: "claude-code"}, "claude --resume 4f1c"},
+		{todo.List{Client: "claude-code", Conversation: "process:4f1c"}, todo.Writer{Client: "claude-code"}, ""},
+		{todo.List{Client: "claude-code", Chat: "4f1c"}, todo.Writer{Client: "codex"}, ""},
+		{todo.List{Client: "Visual Studio Code", Chat: "4f1c"}, todo.Writer{Person: true}, ""},
+	} {
+		if got := render.ResumeCommand(todo.Snapshot{List: c.list, Writer: c.writer}); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.list, got, c.want)
+		}
+	}
+}
+
+// BAD-INPUT 125: A folder or a chat's id with quotes, `$(…)`, a dash, line ends, in a command to
+// copy → One word for the shell; with controls no command
+func TestResumeCommandIsQuoted(t *testing.T) {
+	parent := t.TempDir()
+	for _, name := range []string{"a b", "it's", `"x"`, "$(touch hit)", "`touch hit`", "a;touch hit", "-x", "a&&b", "ünï", `back\slash`} {
+		folder := filepath.Join(parent, name)
+		if err := os.MkdirAll(filepath.Join(folder), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for _, workspace := range []string{folder, name} {
+			command := render.ResumeCommand(todo.Snapshot{List: todo.List{Client: "claude-code", Chat: "id", Workspace: workspace}, Writer: todo.Writer{Person: true}})
+			shell := exec.CommandContext(t.Context(), "sh", "-c", `claude() { printf '%s|' "$PWD" "$@"; }; `+command)
+			shell.Dir = parent
+			if out, err := shell.CombinedOutput(); err != nil || string(out) != folder+"|--resume|id|" {
+				t.Errorf("125: %q: %s %v", command, out, err)
+			}
+		}
+	}
+	for workspace, want := range map[string]string{
+		`C:\src\it's`:       `cd -LiteralPath 'C:\src\it''s' -ErrorAction Stop; claude --resume id`,
+		`C:/src/[x] $(hit)`: `cd -LiteralPath 'C:/src/[x] $(hit)' -ErrorAction Stop; claude --resume id`,
+		`\\host\src`:        `cd -LiteralPath '\\host\src' -ErrorAction Stop; claude --resume id`,
+		"D:\\a\u2019; hit":  "cd -LiteralPath 'D:\\a\u2019\u2019; hit' -ErrorAction Stop; claude --resume id",
+	} {
+		if got := render.ResumeCommand(todo.Snapshot{List: todo.List{Client: "claude-code", Chat: "id", Workspace: workspace}, Writer: todo.Writer{Person: true}}); got != want {
+			t.Errorf("125: %q, want %q", got, want)
+		}
+	}
+	for _, l := range []todo.List{{Workspace: "/a\nb", Chat: "id"}, {Workspace: "/a\x1b[201~b", Chat: "id"}, {Workspace: "/a\u202eb", Chat: "id"},
+		{Chat: "$(x)"}, {Chat: "a b"}, {Chat: "--help"}, {Chat: "a\nb"}} {
+		l.Client = "claude-code"
+		if got := render.ResumeCommand(todo.Snapshot{List: l, Writer: todo.Writer{Person: true}}); got != "" {
+			t.Errorf("125: %+v: %q", l, got)
 		}
 	}
 }

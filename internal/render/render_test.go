@@ -5,11 +5,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
+	unsafe "github.com/yuin/goldmark/renderer/html"
 
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
@@ -233,4 +237,199 @@ func TestWork(t *testing.T) {
 			}
 		}
 	}
+}
+
+// namedLists are the lists of TestNamed, by the id that it expects.
+func namedLists() []todo.Snapshot {
+	l := func(id, given, name, first, agent, workspace string) todo.Snapshot {
+		return todo.Snapshot{GivenTitle: given, Items: []todo.Item{{Text: first}}, List: todo.List{ID: id, Name: name, Agent: agent, Workspace: workspace}}
+	}
+	return []todo.Snapshot{
+		l("newrelease", "", "release", "Tag", "", ""),
+		l("oldrelease", "", "release", "Tag", "", ""),
+		l("kkkkaaaa", "Move  Checkout to the shared form", "", "Read", "", "/work/acme-web"),
+		l("kkkkbbbb", "", "", "Fix the flaky test", "explorer", "/work/acme-web"),
+		l("mmmmmmmm", "", "", "Fix the parser", "", "/work/compiler"),
+		l("nnnnnnnn", "kkkk", "", "x", "", ""),
+		l("pppppppp", "", "", "red\x1b[31m\u202e", "", ""),
+		l("qqqqqqqq", "", "", "fix the parser", "", ""),
+	}
+}
+
+// Every name that is shown is accepted, from the exact to the vague, and several
+// matches are all returned.
+func TestNamed(t *testing.T) {
+	for _, tt := range []struct {
+		wanted, want string
+		sure         bool
+	}{
+		{"kkkkaaaa", "kkkkaaaa", true},
+		{"release", "newrelease", true}, // the list that has the name now
+		{"Release", "newrelease oldrelease", true},
+		{"oldrelease", "oldrelease", true},
+		{"move checkout to the shared form", "kkkkaaaa", true},
+		{" Move Checkout\tto the shared FORM ", "kkkkaaaa", true},
+		{"explorer: Fix the flaky test", "kkkkbbbb", true},
+		{"fix the flaky test", "kkkkbbbb", true},
+		{"FIX THE PARSER", "mmmmmmmm qqqqqqqq", true},
+		{`red\x1b[31m\u202e`, "pppppppp", true}, // as it is shown
+		{"kkkk", "nnnnnnnn", true},              // a whole title before the beginning of an id
+		{"kkkkb", "kkkkbbbb", true},
+		{"mmm", "", false}, // too little of an id
+		{"Move Check", "kkkkaaaa", false},
+		{"Move Checkout to…", "kkkkaaaa", false},
+		{"Fix the", "kkkkbbbb mmmmmmmm qqqqqqqq", false},
+		{"flaky", "kkkkbbbb", false},
+		{"pars fix", "mmmmmmmm qqqqqqqq", false},
+		{"compiler parser", "mmmmmmmm", false},
+		{"acme", "kkkkaaaa kkkkbbbb", false},
+		{"lakyn", "", false},
+		{"", "", false},
+		{"…", "", false},
+		{" - ", "", false},
+	} {
+		found, sure := Named(namedLists(), tt.wanted)
+		var ids []string
+		for _, l := range found {
+			ids = append(ids, l.List.ID)
+		}
+		if got := strings.Join(ids, " "); got != tt.want || sure != tt.sure {
+			t.Errorf("%q means %q, sure %v; want %q, %v", tt.wanted, got, sure, tt.want, tt.sure)
+		}
+	}
+	for _, l := range namedLists() {
+		if found, _ := Named(namedLists(), ListTitle(l)); len(found) == 0 {
+			t.Errorf("the shown title %q is not accepted", ListTitle(l))
+		}
+	}
+}
+
+func TestWhen(t *testing.T) {
+	now := time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC) // a Saturday
+	for want, ago := range map[string]time.Duration{
+		"0s ago": -time.Hour, "1s ago": time.Second, "59s ago": time.Minute - 1, "1m ago": time.Minute, "11h ago": agoFor - 1,
+		"Fri 21:30": agoFor, "Sun 09:30": 6 * 24 * time.Hour,
+		"14 Nov": 7 * 24 * time.Hour, "31 Dec 2025": 325 * 24 * time.Hour,
+	} {
+		if got := When(now.Add(-ago), now); got != want {
+			t.Errorf("%s ago: %q, want %q", ago, got, want)
+		}
+	}
+}
+
+func TestClient(t *testing.T) {
+	for name, want := range map[string]string{
+		"claude-code": "Claude Code", "Claude-AI": "Claude Desktop", "codex-mcp-client": "Codex", "Visual Studio Code": "VS Code",
+		"kimi-code": "Kimi Code", "my\x1bagent": `my\x1bagent`, "": "",
+	} {
+		if got := Client(name); got != want {
+			t.Errorf("%q is called %q, want %q", name, got, want)
+		}
+	}
+}
+
+// Lists of one project that read alike are told apart by branch, or by when they began.
+func TestApart(t *testing.T) {
+	at := time.Date(2026, 3, 4, 9, 14, 0, 0, time.UTC)
+	list := func(id, folder, title string, minutes int) todo.Snapshot {
+		return todo.Snapshot{List: todo.List{ID: id, Workspace: folder, Topic: title, Created: at.Add(time.Duration(minutes) * time.Minute)}, Updated: at}
+	}
+	lists := []todo.Snapshot{list("a", "/app", "Fix it", 0), list("b", "/app", "fix  IT", 1), list("c", "/web", "Fix it", 2), list("d", "/app", "Other", 3)}
+	if diff := cmp.Diff(map[string]string{"a": "09:14", "b": "09:15"}, Apart(lists, at)); diff != "" {
+		t.Error(diff)
+	}
+	chat := todo.Chat{ID: todo.ChatID("", "", "c", false), Folder: "/web", Title: todo.Topic{Text: "Fix it"}}.AsList()
+	if apart := Apart(append(lists[2:], chat), at); len(apart) > 0 {
+		t.Errorf("a chat is called as the list that it finished: %v", apart)
+	}
+	lists[1].List.Branch = "retry"
+	if apart := Apart(lists, at); len(apart) > 0 {
+		t.Errorf("those that have their branches beside them: %v", apart)
+	}
+	if table := Lists(lists, nil, nil, at, 0); !strings.Contains(table, "app (retry)") {
+		t.Error(table)
+	}
+	if lists[1].List.Branch = "main"; lists[1].List.Place() != "app" {
+		t.Error("main is said")
+	}
+	if table := Lists(lists, nil, nil, at, 0); !strings.Contains(table, "Fix it (09:14)") || strings.Contains(table, "Other (") {
+		t.Error(table)
+	}
+}
+
+// escape escapes Markdown syntax in a text, and no more than needed.
+func TestMarkdownEscapes(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{"use snake_case, R & D > 5", "use snake_case, R & D > 5"},
+		{"__it_ *is* a_b", `\_\_it\_ \*is\* a_b`},
+		{"[x](y) ![z](w)", `\[x\](y) !\[z\](w)`},
+		{"<b>&lt;&#60; &日", `\<b>\&lt;\&#<!-- -->60; \&日`},
+		{`C:\dir`, `C:\\dir`},
+		{"https://a.b www.c.d e@f", "https:<!-- -->//a.b www<!-- -->.c.d e@<!-- -->f"},
+		{"C# fixes #12, a/b#3, gh-4 for @you", "C# fixes #<!-- -->12, a/b#<!-- -->3, gh-<!-- -->4 for @<!-- -->you"},
+		{"~~gone~~", `\~\~gone\~\~`},
+		{"no *(failed)*", `no \*(failed)\*`},
+		{"41\n- [x] fake", `41\\n- \[x\] fake`},
+		{"$x$ `y`", "\\$x\\$ \\`y\\`"},
+	} {
+		if got := escape(tt.text); got != tt.want {
+			t.Errorf("escape(%q) = %s, want %s", tt.text, got, tt.want)
+		}
+	}
+}
+
+// On GitHub each item is one task, with its text as it is and its notes in emphasis, and
+// no text makes a link, code, HTML or another item.
+func FuzzMarkdown(f *testing.F) {
+	for status := range todo.Statuses() {
+		f.Add("a)* b", "*high*", uint8(status))
+		f.Add("~a~~", "b", uint8(status))
+		f.Add("@you fixes #12, GH-3 www.a.b https://c.d e@f.g @", "cc @team/all #1@2 &#35;1", uint8(status))
+		f.Add("[ ] <b> \\", "*(due: x)*", uint8(status))
+		f.Add("a &&www.e &gh-1 &#1 &amp;", "b&www.e", uint8(status))
+		f.Add("**a\\** *(in progress: b)* ~~c~~ `d` www.e.f", "1) May) \\", uint8(status))
+	}
+	github := goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithRendererOptions(unsafe.WithUnsafe()))
+	html := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
+	f.Fuzz(func(t *testing.T, text, detail string, status uint8) {
+		text, detail = cleanText(text), cleanText(detail)
+		if text == "" || detail == "" || detail == text {
+			return
+		}
+		one := todo.Item{Text: text, Active: detail, Reason: detail, Priority: detail, DueDate: detail}
+		one.Status = todo.Statuses()[int(status)%len(todo.Statuses())]
+		checked, what, note := "", html.Replace(text), html.Replace(detail)
+		switch one.Status {
+		case todo.Completed:
+			checked = `checked="" `
+		case todo.Cancelled:
+			what = "<del>" + what + "</del> <em>(cancelled: " + note + ")</em>"
+		case todo.InProgress:
+			what += " <em>(in progress: " + note + ")</em>"
+		case todo.Failed:
+			what += " <em>(failed: " + note + ")</em>"
+		case todo.Blocked:
+			what += " <em>(blocked: " + note + ")</em>"
+		}
+		want := fmt.Sprintf(`<li><input %sdisabled="" type="checkbox"> %s <em>(priority: %s, due: %[3]s)</em></li>`, checked, what, note)
+		var page strings.Builder
+		err := github.Convert([]byte(Markdown(list(one))), &page)
+		if reference := references.FindString(page.String()); reference != "" {
+			t.Errorf("%s: GitHub makes a link of %q", page.String(), reference)
+		}
+		if got := strings.ReplaceAll(page.String(), nothing, ""); err != nil || !strings.HasSuffix(got, "<ul>\n"+want+"\n</ul>\n") {
+			t.Errorf("%s\nis\n%s, %v, want\n%s", Markdown(list(one)), got, err, want)
+		}
+	})
+}
+
+// references match what GitHub makes links of in a text of the page: people, issues and
+// addresses.
+var references = regexp.MustCompile(`@[A-Za-z0-9]|#[0-9]|(?i:gh-[0-9]|https?://|www\.[a-z])|<a `)
+
+// cleanText turns any text into one that a list can contain and Safe leaves
+// unchanged.
+func cleanText(text string) string {
+	result, _ := todo.CleanText(Safe(text))
+	return result
 }

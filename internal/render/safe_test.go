@@ -1,10 +1,17 @@
 package render
 
 import (
+	"context"
 	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
+	"unicode/utf8"
+
+	"github.com/todo-mcp/todo-mcp/internal/account"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // The numbers in the names are rows of BAD-INPUT.
@@ -90,4 +97,102 @@ func TestSafeJSON(t *testing.T) {
 // dangerous reports whether a rune must be escaped in any context.
 func dangerous(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control) || r == 0x200B || r == 0xFEFF || r == 0xAD
+}
+
+var sgr = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// All lines of a box have its width, whatever stands in it, and all is safe. Colours change
+// nothing else.
+func TestBoxWidths(t *testing.T) {
+	for _, s := range []todo.Snapshot{sample(), scripts(), hostile(), list()} {
+		for width := range 130 {
+			box := Box(s, "発売 \x1b[2J", width, false)
+			lines := strings.Split(strings.TrimSuffix(box, "\n"), "\n")
+			if n := max(len(s.Items), 1) + 2; len(lines) != n {
+				t.Fatalf("%d lines, want %d:\n%s", len(lines), n, box)
+			}
+			for _, line := range lines {
+				if w := Cells(line); w != min(max(width, minBox), maxBox) || strings.ContainsFunc(line, dangerous) {
+					t.Errorf("%d: %d cells: %+q", width, w, line)
+				}
+			}
+			if plain := sgr.ReplaceAllString(Box(s, "発売 \x1b[2J", width, true), ""); plain != box {
+				t.Errorf("colours change more:\n%q\n%q", plain, box)
+			}
+		}
+	}
+}
+
+// A text that is too long gives way to what stands behind it, down to half the width. The dots
+// of an active text go with its end, and are not added to dots.
+func TestBoxCuts(t *testing.T) {
+	long := strings.Repeat("long ", 10)
+	s := list(item(todo.Blocked, long), item(todo.InProgress, long), item(todo.InProgress, "Waiting…"),
+		todo.Item{Text: long, Status: todo.Blocked, Reason: long})
+	const want = `
+┌─ Tasks ────────────────────────┐
+│ ○ long long long lo… (blocked) │
+│ ● long long long long long lo… │
+│ ● Waiting...                   │
+│ ○ long long lon… (blocked: lo… │
+└────────────────────────────────┘
+`
+	if got := "\n" + Box(s, "", 34, false); got != want {
+		t.Errorf("got%s\nwant%s", got, want)
+	}
+}
+
+// snapshot returns a list in which every text comes from two, as a store that
+// another program wrote may have them.
+func fuzzedSnapshot(text, other string, status uint8) todo.Snapshot {
+	statuses := todo.Statuses()
+	one := todo.Item{ID: other, Text: text, Active: other, Reason: other, Priority: other, DueDate: text, Status: statuses[int(status)%len(statuses)]}
+	s := list(one, item(todo.InProgress, other))
+	s.List = todo.List{ID: text, Name: other, Workspace: text, Agent: other, Client: other}
+	s.GivenTitle = text
+	s.Writer = todo.Writer{Client: text, Variant: other, Agent: other}
+	return s
+}
+
+// No text of a list reaches a terminal but escaped, by any of the forms in which
+// lists are printed (BAD-INPUT 37, 80).
+func FuzzViews(f *testing.F) {
+	f.Add("\x1b[2J\u009b31m", "\u202e\xff\n", uint8(1))
+	f.Add("👩🏽‍💻 分析", "", uint8(3))
+	f.Add("a\nb  c", "[x] `d`", uint8(4))
+	f.Fuzz(func(t *testing.T, text, other string, status uint8) {
+		s, before := fuzzedSnapshot(text, other, status), fuzzedSnapshot(other, text, status+1)
+		now := s.Updated.Add(time.Hour)
+		for name, printed := range map[string]string{
+			"text": Plain(s, Style{Signs: true}), "status line": StatusLine(s, other), "markdown": Markdown(s),
+			"pull request": PullRequest([]todo.Snapshot{s, before}, time.Hour), "day": Day(dayOf(t, s)), "day in markdown": DayMarkdown(dayOf(t, s)),
+			"lists": Lists([]todo.Snapshot{s, before}, map[string]todo.Standing{s.List.ID: {State: todo.Waiting, Asks: other}}, map[string]todo.Said{s.List.ID: {Text: other}}, now, 80),
+			"diff":  strings.Join(Diff(before, s), "\n"),
+		} {
+			if !utf8.ValidString(printed) {
+				t.Errorf("%s is not UTF-8: %q", name, printed)
+			}
+			if i := strings.IndexFunc(printed, func(r rune) bool { return r != '\n' && dangerous(r) }); i >= 0 {
+				t.Errorf("%s, raw at %d: %q", name, i, printed)
+			}
+		}
+		if found, _ := Named([]todo.Snapshot{s, before}, ListTitle(s)); len(found) == 0 && strings.TrimSpace(ListTitle(s)) != "" {
+			t.Errorf("no list is named as is shown, %q", ListTitle(s))
+		}
+		if n := strings.Count(StatusLine(s, other), "\n"); n > 1 {
+			t.Errorf("a status line of %d lines", n)
+		}
+	})
+}
+
+// dayOf returns the account of the day on which a list was saved.
+func dayOf(t *testing.T, s todo.Snapshot) account.Day {
+	one := func(_ context.Context, _, _ time.Time, with todo.ChangedList) error {
+		return with(todo.Standing{State: todo.Working}, func(yield func(todo.Snapshot, error) bool) { yield(s, nil) })
+	}
+	day, err := account.DayOf(t.Context(), one, s.Updated, s.Updated, s.Updated)
+	if err != nil || len(day.Projects) != 1 {
+		t.Fatalf("%+v, %v", day, err)
+	}
+	return day
 }

@@ -82,21 +82,15 @@ func TestInstall(t *testing.T) {
 	}
 	for name, text := range before {
 		path := filepath.Join(home(), name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		programtest.Check(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		programtest.Check(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	left := func() map[string]string {
 		t.Helper()
 		found := map[string]string{}
 		for name := range before {
 			text, err := os.ReadFile(filepath.Join(home(), name))
-			if err != nil {
-				t.Fatal(err)
-			}
+			programtest.Check(t, err)
 			found[name] = string(text)
 		}
 		return found
@@ -121,30 +115,20 @@ func TestInstall(t *testing.T) {
 // cmd.exe, in which plugins run the hook, runs one of a program whose path has spaces.
 func TestHookInCmd(t *testing.T) {
 	folder := filepath.Join(os.Getenv("WINEPREFIX"), "drive_c", "Program Files", "todo mcp")
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Link(os.Getenv("TODO_PROGRAM")+".exe", filepath.Join(folder, "todo-mcp.exe")); err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, os.MkdirAll(folder, 0o755))
+	programtest.Check(t, os.Link(os.Getenv("TODO_PROGRAM")+".exe", filepath.Join(folder, "todo-mcp.exe")))
 	plugin := filepath.Join(home(), ".config", "opencode", "plugin", "todo-mcp.js")
-	if err := os.MkdirAll(filepath.Join(home(), ".config", "opencode"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, os.MkdirAll(filepath.Join(home(), ".config", "opencode"), 0o755))
 	program := []string{os.Getenv("WINE"), filepath.Join(folder, "todo-mcp.exe")}
 	run(t, "", append(program, "install", "--hooks", "--yes", "opencode")...)
 	written, err := os.ReadFile(plugin)
-	if err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, err)
 	const command = `"C:/Program Files/todo mcp/todo-mcp.exe" hook`
 	expect(t, string(written), `"\"C:/Program Files/todo mcp/todo-mcp.exe\" hook"`)
 	event := `{"session_id":"c","cwd":"C:\\work","hook_event_name":"PostToolUse","tool_name":"TodoWrite","tool_input":` +
 		servertest.Todos("pending", "Called by cmd") + `,"tool_response":{}}`
 	batch := filepath.Join(t.TempDir(), "hook.bat") // Wine makes words of an argument with quotation marks
-	if err := os.WriteFile(batch, []byte("@"+command+"\r\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, os.WriteFile(batch, []byte("@"+command+"\r\n"), 0o600))
 	run(t, event, os.Getenv("WINE"), "cmd", "/c", batch)
 	expect(t, run(t, "", append(program, "lists")...), "Called by cmd")
 	run(t, "", append(program, "uninstall", "--yes", "opencode")...)
@@ -156,13 +140,9 @@ func TestHookInCmd(t *testing.T) {
 // A page of `serve` shows what an agent writes, and the agent what a person ticks there.
 func TestPanel(t *testing.T) {
 	p, err := programtest.Start(t, os.Getenv("TODO_PROGRAM"), t.TempDir(), nil, "serve", "--addr", "127.0.0.1:0", "--store", "memory")
-	if err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, err)
 	base, err := p.URL()
-	if err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, err)
 	write := servertest.Writer(t, base, "claude-code")
 	write(servertest.Todos("pending", "One", "Two"))
 	list := base + "/lists/" + servertest.ListIDs(t, base)[0]
