@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/todo-mcp/todo-mcp/internal/install"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
 // outcome is a client after an install.
@@ -40,9 +41,7 @@ func installed(t *testing.T, words []string, before string) *outcome {
 			out.o.URL = value
 		case "hooks":
 			kinds, err := install.ParseKinds(value)
-			if err != nil {
-				t.Fatal(err)
-			}
+			programtest.Check(t, err)
 			out.o.Hooks = kinds
 		case "allow":
 			allows := value != "no"
@@ -120,9 +119,7 @@ func TestCases(t *testing.T) {
 	}
 	for _, path := range paths {
 		cases, err := txtar.ParseFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		programtest.Check(t, err)
 		var all []*outcome
 		title := ""
 		for i := range cases.Files {
@@ -150,9 +147,7 @@ func TestCases(t *testing.T) {
 			}
 		}
 		if *update {
-			if err := os.WriteFile(path, txtar.Format(cases), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			programtest.Check(t, os.WriteFile(path, txtar.Format(cases), 0o600))
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/todo-mcp/todo-mcp/internal/install"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
 func makePipe(path string) error { return syscall.Mkfifo(path, 0o600) }
@@ -23,9 +24,7 @@ func asNobody(t *testing.T, home string) {
 	}
 	const nobody = 65534
 	for dir := home; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
-		if err := os.Chmod(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		programtest.Check(t, os.Chmod(dir, 0o755))
 	}
 	err := filepath.WalkDir(home, func(path string, _ os.DirEntry, err error) error {
 		if err != nil {
@@ -33,14 +32,10 @@ func asNobody(t *testing.T, home string) {
 		}
 		return os.Lchown(path, nobody, nobody)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, err)
 	runtime.LockOSThread()
 	t.Cleanup(runtime.UnlockOSThread)
-	if err := errors.Join(syscall.Setfsgid(nobody), syscall.Setfsuid(nobody)); err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, errors.Join(syscall.Setfsgid(nobody), syscall.Setfsuid(nobody)))
 	t.Cleanup(func() { _, _ = syscall.Setfsuid(0), syscall.Setfsgid(0) })
 }
 
@@ -60,9 +55,7 @@ func TestProtected(t *testing.T) {
 			r := newRig(t, "gemini").sample()
 			path, before := r.file(), r.files()
 			asNobody(t, r.m.Home)
-			if err := errors.Join(os.Chmod(path, c.file), os.Chmod(filepath.Dir(path), c.folder)); err != nil {
-				t.Fatal(err)
-			}
+			programtest.Check(t, errors.Join(os.Chmod(path, c.file), os.Chmod(filepath.Dir(path), c.folder)))
 			change, err := r.Install(r.m, install.Options{})
 			if err == nil {
 				_, err = change.Write()
@@ -70,9 +63,7 @@ func TestProtected(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "permission denied: `install --print` shows") || !strings.Contains(err.Error(), path) {
 				t.Error(err)
 			}
-			if err := errors.Join(os.Chmod(filepath.Dir(path), 0o700), os.Chmod(path, 0o600)); err != nil {
-				t.Fatal(err)
-			}
+			programtest.Check(t, errors.Join(os.Chmod(filepath.Dir(path), 0o700), os.Chmod(path, 0o600)))
 			r.expectFiles(before)
 		})
 	}
@@ -84,14 +75,10 @@ func TestOwnerStays(t *testing.T) {
 		return // nobody else may give files away
 	}
 	r := newRig(t, "gemini").sample()
-	if err := os.Chown(r.file(), 1234, 5678); err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, os.Chown(r.file(), 1234, 5678))
 	r.install(install.Options{})
 	info, err := os.Stat(r.file())
-	if err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, err)
 	if of := info.Sys().(*syscall.Stat_t); of.Uid != 1234 || of.Gid != 5678 {
 		t.Errorf("it belongs to %d:%d", of.Uid, of.Gid)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/todo-mcp/todo-mcp/internal/install"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
 // expectCopy checks that the copy of a file has a text, for its owner alone.
@@ -30,9 +31,7 @@ func TestLinkedFile(t *testing.T) {
 	path, target := r.file(), filepath.Join(r.m.Home, "dotfiles", "gemini.json")
 	r.write(target, "{}\n")
 	r.write(filepath.Join(filepath.Dir(path), "other"), "")
-	if err := errors.Join(os.Chmod(target, 0o640), os.Symlink(target, path)); err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, errors.Join(os.Chmod(target, 0o640), os.Symlink(target, path)))
 	r.install(install.Options{})
 	if to, err := os.Readlink(path); err != nil || to != target {
 		t.Errorf("the link leads to %q (%v)", to, err)
@@ -85,9 +84,7 @@ func TestNotAFile(t *testing.T) {
 		r := newRig(t, "gemini")
 		path := r.file()
 		r.write(filepath.Join(filepath.Dir(path), "other"), "")
-		if err := place(path); err != nil {
-			t.Fatal(err)
-		}
+		programtest.Check(t, place(path))
 		r.refused(install.Options{}, name, path)
 	}
 	// One of a megabyte, in the long form of the tests (TODO_LONG) of 15, and of many parts,
@@ -129,9 +126,7 @@ func TestChangedMeanwhile(t *testing.T) {
 				plan = r.Uninstall
 			}
 			change, err := plan(r.m, o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			programtest.Check(t, err)
 			path := path(r)
 			if r.write(path, c.after); c.after == "" {
 				_ = os.Remove(path)
@@ -143,5 +138,31 @@ func TestChangedMeanwhile(t *testing.T) {
 				t.Errorf("%s: it has %s", name, now)
 			}
 		}
+	}
+}
+
+// BAD-INPUT 167: `uninstall` of a file with a mark, without a last line end, or changed since → As
+// it was, to the byte, without copy or empty folder. A copy that differs stays, and is named
+func TestUninstallLeavesNothing(t *testing.T) {
+	for client, before := range map[string]string{
+		"gemini": "\ufeff{\"a\": 1}\r\n", "cursor": `{"mcpServers": {"k": {"command": "k"}}}`, "codex": "model = \"x\"\n[tui]\nnotifications = true",
+	} {
+		r := withFile(t, client, before)
+		r.install(install.Options{})
+		r.expectCopy(r.file(), before)
+		r.uninstall(install.Options{})
+		if entries, err := os.ReadDir(filepath.Dir(r.file())); err != nil || len(entries) != 1 || r.read(r.file()) != before {
+			t.Errorf("%s: %q and %v (%v)", client, r.read(r.file()), entries, err)
+		}
+	}
+	r := withFile(t, "cursor", `{"a": 1}`)
+	r.install(install.Options{})
+	r.write(r.file(), `{"b": 2, "mcpServers": {"todo": {"command": "todo-mcp"}}}`)
+	change, err := r.Uninstall(r.m, install.Options{})
+	if _, wrong := change.Write(); err != nil || wrong != nil {
+		t.Fatal(err, wrong)
+	}
+	if copies := change.Copies(); len(copies) != 1 || copies[0] != r.file()+".todo-mcp.bak" {
+		t.Errorf("copies: %v", copies)
 	}
 }

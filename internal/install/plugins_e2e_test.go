@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/todo-mcp/todo-mcp/internal/install"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
 // node runs a script beside a plugin that install wrote, whose commands are ours, and returns
@@ -32,9 +33,7 @@ func (r *rig) node(plugin, imports, script string) string {
 // program puts a shell script in the place of this program.
 func (r *rig) program(script string) {
 	r.write(r.m.Executable, "#!/bin/sh\n"+script)
-	if err := os.Chmod(r.m.Executable, 0o700); err != nil {
-		r.Fatal(err)
-	}
+	programtest.Check(r.T, os.Chmod(r.m.Executable, 0o700))
 }
 
 // The plugin for opencode tells of what its kinds need, and after a compaction the agent has
@@ -72,9 +71,7 @@ on("session.deleted", { info: { id: "s" } })`
 	} {
 		r := newRig(t, "opencode")
 		chosen, err := install.ParseKinds(kinds)
-		if err != nil {
-			t.Fatal(err)
-		}
+		programtest.Check(t, err)
 		r.install(install.Options{Hooks: chosen})
 		log := filepath.Join(r.m.Home, "log")
 		r.program("cat >> " + log + "; echo >> " + log + "\necho '{\"hookSpecificOutput\":{\"additionalContext\":\"Your list\"}}'")
@@ -90,9 +87,7 @@ on("session.deleted", { info: { id: "s" } })`
 				Agent   string `json:"agent_id"`
 				Failure string `json:"error_message"`
 			}
-			if err := json.Unmarshal([]byte(line), &e); err != nil {
-				t.Fatal(err)
-			}
+			programtest.Check(t, json.Unmarshal([]byte(line), &e))
 			for _, q := range e.Input.Questions {
 				e.Input.Command = q.Question
 			}

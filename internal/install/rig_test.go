@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/todo-mcp/todo-mcp/internal/install"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
 var update = flag.Bool("update", false, "rewrite the goldens in testdata and what docs have of the tables")
@@ -59,20 +60,14 @@ func withFile(t *testing.T, client, text string) *rig {
 
 func (r *rig) write(path, text string) {
 	r.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		r.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		r.Fatal(err)
-	}
+	programtest.Check(r.T, os.MkdirAll(filepath.Dir(path), 0o700))
+	programtest.Check(r.T, os.WriteFile(path, []byte(text), 0o600))
 }
 
 func (r *rig) read(path string) string {
 	r.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		r.Fatal(err)
-	}
+	programtest.Check(r.T, err)
 	return string(data)
 }
 
@@ -106,9 +101,7 @@ func (r *rig) byHand(o install.Options) (paths, texts []string) {
 	r.Helper()
 	o.Blank = true
 	change, err := r.Install(r.m, o)
-	if err != nil {
-		r.Fatal(err)
-	}
+	programtest.Check(r.T, err)
 	return change.Files()
 }
 
@@ -163,9 +156,7 @@ func (r *rig) files() map[string]string {
 		}
 		return err
 	})
-	if err != nil {
-		r.Fatal(err)
-	}
+	programtest.Check(r.T, err)
 	return all
 }
 
@@ -192,9 +183,7 @@ func (r *rig) uninstall(o install.Options) (shown string) {
 func (r *rig) change(plan func(install.Machine, install.Options) (install.Change, error), o install.Options) string {
 	r.Helper()
 	change, err := plan(r.m, o)
-	if err != nil {
-		r.Fatal(err)
-	}
+	programtest.Check(r.T, err)
 	r.notes = strings.Join(change.Notes, "\n")
 	if _, err := change.Write(); err != nil {
 		r.Fatal(err)

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/internal/remote"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
@@ -30,18 +32,14 @@ func writeItems(t *testing.T, lists board.Lists, name string, texts ...string) {
 		Target: board.Target{Conversation: board.Conversation{Key: "name:" + name, Name: name}},
 		Change: func(d *todo.Draft) error { d.Append(texts...); return nil },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, err)
 }
 
 // says has the agent of a list say what it does.
 func says(t *testing.T, lists board.Lists, name string, does todo.Doing, asks string) {
 	t.Helper()
 	_, err := lists.Hear(t.Context(), board.Conversation{Key: "name:" + name, Name: name}, func(c *todo.Chat, at time.Time) { c.Says(does, asks, at) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, err)
 }
 
 // Run draws changes on the board, what an agent asks, reads the history, runs the editor, and
@@ -65,24 +63,17 @@ func TestRun(t *testing.T) {
 	c.waitFor(t, "Ship it")
 	says(t, lists, "release", todo.Asks, "push?")
 	c.waitFor(t, "asks: push?")
-	c.SendRaw([]byte("h"))
-	c.waitFor(t, "revision 2")
-	c.SendRaw([]byte("\x1b"))
-	c.waitFor(t, "○ Ship it")
-	c.SendRaw([]byte("x"))
-	c.waitFor(t, "u undo")
+	c.press(t, "h", "revision 2")
+	c.press(t, "\x1b", "○ Ship it")
+	c.press(t, "x", "u undo")
 	if l := load(t, lists); l.Items[0].Status != todo.Completed || !l.Writer.Person {
 		t.Errorf("after x the list is %+v", l)
 	}
 	c.waitFor(t, "waits to be seen")
-	c.SendRaw([]byte("e"))
-	c.waitFor(t, "do must be status") // what is wrong has a page
-	c.SendRaw([]byte("\x1b"))
-	c.waitFor(t, "○ Typed")
+	c.press(t, "e", "do must be status") // what is wrong has a page
+	c.press(t, "\x1b", "○ Typed")
 	c.SendRaw([]byte("q"))
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	programtest.Check(t, <-done)
 	c.checkRestored(t)
 }
 
@@ -160,9 +151,7 @@ func TestStartsAtWhoWorks(t *testing.T) {
 	c.waitFor(t, "▌◐ busy")
 	c.SendRaw([]byte("q"))
 	close(ended)
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	programtest.Check(t, <-done)
 }
 
 // Plain writes a line for each event, and ends when its reader is gone.
@@ -179,9 +168,7 @@ func TestPlain(t *testing.T) {
 	read := func() string {
 		buf := make([]byte, 4096)
 		n, err := r.Read(buf)
-		if err != nil {
-			t.Fatal(err)
-		}
+		programtest.Check(t, err)
 		_, text, _ := strings.Cut(string(buf[:n]), "  ") // without the time
 		return text
 	}
@@ -206,26 +193,20 @@ func TestPlain(t *testing.T) {
 	}
 	r.Close()
 	writeItems(t, lists, "release", "Nobody reads this")
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	programtest.Check(t, <-done)
 }
 
 // Plain ends when the reader of its pipe is gone, even if nothing changes.
 func TestPlainReaderGone(t *testing.T) {
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, err)
 	defer w.Close()
 	r.Close()
 	if err := Plain(t.Context(), Local{Lists: newLists(t)}, w, io.Discard, Options{Now: time.Now}); err != nil {
 		t.Error(err)
 	}
 	f, err := os.Create(filepath.Join(t.TempDir(), "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, err)
 	defer f.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
@@ -304,9 +285,7 @@ func TestPlainWhateverReadFails(t *testing.T) {
 	writeItems(t, lists, "release", "Write tests")
 	writeItems(t, lists, "docs", "Write pages")
 	found, err := lists.Find(t.Context(), board.Query{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, err)
 	edit := todo.Edit{Do: todo.EditAdd, Text: "Read them"}
 	if _, err := lists.Edit(t.Context(), found[0].List.ID, edit, todo.Writer{}); err != nil {
 		t.Fatal(err)
@@ -326,6 +305,131 @@ func TestPlainWhateverReadFails(t *testing.T) {
 			if read == "" {
 				break
 			}
+		}
+	}
+}
+
+// items returns a list in short: "completed:A pending:B".
+func items(s todo.Snapshot) string {
+	var parts []string
+	for _, i := range s.Items {
+		parts = append(parts, string(i.Status)+":"+i.Text)
+	}
+	return strings.Join(parts, " ")
+}
+
+// apply makes an edit and fails the test where that is refused.
+func apply(t *testing.T, source Source, e edit) board.Outcome {
+	t.Helper()
+	out, err := source.Edit(t.Context(), e.list, e.Edit)
+	programtest.Check(t, err)
+	return out
+}
+
+// load returns the newest revision of the only list.
+func load(t *testing.T, lists board.Lists) todo.Snapshot {
+	t.Helper()
+	found, err := lists.Find(t.Context(), board.Query{Deleted: true})
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%d lists, %v", len(found), err)
+	}
+	return found[0]
+}
+
+// Each edit does what it says, is merged with what the agent wrote since the person saw
+// the list, and is undone without undoing that or what the agent wrote afterwards. To undo
+// a tick that brought an archived list back puts it away again.
+func TestEdits(t *testing.T) {
+	tick := todo.Edit{Do: todo.EditStatus, Item: "1", Status: todo.Completed}
+	for _, c := range []struct {
+		edit              todo.Edit
+		archived          bool   // before
+		after, undone     string // the agent adds C before the edit, and D after it
+		archives, returns bool   // whether it is archived after it, and after it is undone
+	}{
+		{tick, false, "completed:A pending:B pending:C", "pending:A pending:B pending:C pending:D", false, false},
+		{todo.Edit{Do: todo.EditItems, Lines: []todo.Line{{ID: "2", Text: "X", Status: "blocked"}, {Text: "new", Status: "pending"}}}, false,
+			"blocked:X pending:C pending:new", "pending:A pending:B pending:C pending:D", false, false},
+		{todo.Edit{Do: todo.EditArchive}, false, "pending:A pending:B pending:C", "pending:A pending:B pending:C", true, false},
+		{todo.Edit{Do: todo.EditUnarchive}, true, "pending:A pending:B pending:C", "pending:A pending:B pending:C", false, true},
+		{tick, true, "completed:A pending:B pending:C", "pending:A pending:B pending:C", false, true},
+	} {
+		lists := newLists(t)
+		source := Local{Lists: lists}
+		writeItems(t, lists, "release", "A", "B")
+		e := edit{Edit: c.edit, list: load(t, lists).List.ID}
+		e.Seen = load(t, lists).Revision
+		writeItems(t, lists, "release", "C")
+		if c.archived {
+			apply(t, source, edit{Edit: todo.Edit{Do: todo.EditArchive}, list: e.list})
+		}
+		out := apply(t, source, e)
+		if items(out.After) != c.after || !out.Changed || out.After.Archived != c.archives || !load(t, lists).Writer.Person {
+			t.Errorf("%s: %q, archived %v, changed %v; want %q", c.edit.Do, items(out.After), out.After.Archived, out.Changed, c.after)
+		}
+		if e.OfItems() && !c.archived {
+			writeItems(t, lists, "release", "D")
+		}
+		out = apply(t, source, e.inverse(out.After))
+		if items(out.After) != c.undone || out.After.Archived != c.returns {
+			t.Errorf("%s undone: %q, archived %v; want %q", c.edit.Do, items(out.After), out.After.Archived, c.undone)
+		}
+	}
+}
+
+// What an edit is undone by is the edit alone: not what the agent wrote before its
+// revision, which the screen did not show yet, and nothing where it changed nothing. An
+// undo that finds nothing to take back says so.
+func TestUndo(t *testing.T) {
+	lists := newLists(t)
+	source := Local{Lists: lists}
+	writeItems(t, lists, "release", "A")
+	shown := load(t, lists)
+	m := modelWith(80, 20, shown)
+	writeItems(t, lists, "release", "B")
+	do := func(e edit, says string) (out board.Outcome) {
+		t.Helper()
+		out = apply(t, source, e)
+		m.edited(e, shown, out, nil)
+		if !strings.HasPrefix(unpainted(m.note), " "+says) {
+			t.Errorf("it says %q, want %q", m.note, says)
+		}
+		return out
+	}
+	tick := todo.Edit{Seen: shown.Revision, Do: todo.EditStatus, Item: "1", Status: todo.Completed}
+	for range 2 { // the second changes nothing
+		do(edit{Edit: tick, list: shown.List.ID}, "“A”: completed")
+	}
+	if len(m.undo) != 1 {
+		t.Fatalf("undo %+v", m.undo)
+	}
+	undo := *m.press("u").edit
+	if out := do(undo, "Undone"); items(out.After) != "pending:A pending:B" {
+		t.Errorf("undone: %q", items(out.After))
+	}
+	do(undo, "Nothing undone")
+}
+
+// A store and a server say how lists stand and what they were.
+func TestSources(t *testing.T) {
+	s := servertest.New(t, nil, nil)
+	client, err := remote.New(servertest.Serve(t, s, nil).URL, "")
+	programtest.Check(t, err)
+	lists := s.Board.As("")
+	writeItems(t, lists, "release", "A", "B")
+	list := load(t, lists)
+	id := list.List.ID
+	tick := todo.Edit{Seen: list.Revision, Do: todo.EditStatus, Item: "2", Status: todo.Completed}
+	if out := apply(t, client, edit{Edit: tick, list: id}); items(out.After) != "pending:A completed:B" {
+		t.Errorf("edited to %s", items(out.After))
+	}
+	for _, source := range []Source{Local{Lists: lists}, client} {
+		standings, err := source.Standings(t.Context(), []todo.Snapshot{load(t, lists)})
+		if err != nil || standings[id].State == "" || fmt.Sprint(standings[id].Unseen) != "[2]" {
+			t.Errorf("standings %+v, %v", standings, err)
+		}
+		if history, err := source.History(t.Context(), id); err != nil || len(history) != 2 {
+			t.Errorf("%d revisions, %v", len(history), err)
 		}
 	}
 }

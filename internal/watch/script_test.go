@@ -18,6 +18,7 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/account"
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/internal/render"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
@@ -35,9 +36,7 @@ func TestScripts(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
 			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			programtest.Check(t, err)
 			s := &script{t: t}
 			for line := range strings.Lines(string(want)) {
 				if commands, ok := strings.CutPrefix(line, "== "); ok {
@@ -47,9 +46,7 @@ func TestScripts(t *testing.T) {
 				}
 			}
 			if *update {
-				if err := os.WriteFile(file, []byte(s.out.String()), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				programtest.Check(t, os.WriteFile(file, []byte(s.out.String()), 0o644))
 			} else if diff := gocmp.Diff(string(want), s.out.String()); diff != "" {
 				t.Errorf("(-want +got); -update rewrites it:\n%s", diff)
 			}
@@ -136,9 +133,7 @@ func (s *script) run(name, rest string) {
 		m.lost = errors.New(rest)
 	case "later":
 		d, err := time.ParseDuration(rest)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		programtest.Check(s.t, err)
 		m.tick(m.now.Add(d))
 	case "ask": // the agent of a list asks
 		id, question, _ := strings.Cut(rest, " ")
@@ -187,9 +182,7 @@ func (s *script) effects(e effect) {
 	if e.edit != nil {
 		s.sent = *e.edit
 		data, err := json.Marshal(e.edit.Edit)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		programtest.Check(s.t, err)
 		fmt.Fprintf(&s.out, "-> edit %s %s\n", e.edit.list, data)
 	}
 	if e.bell {
@@ -283,4 +276,129 @@ func mirrored() todo.Snapshot {
 	s.List.Mirrored = true
 	s.Items[1].Owner, s.Items[1].WaitsFor = "reader", "1"
 	return s
+}
+
+func noon() time.Time { return time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC) }
+
+// list returns a snapshot written ago before noon. Each of items is "status
+// text", or "status text|reason".
+func list(id string, seq, revision int64, ago time.Duration, items ...string) todo.Snapshot {
+	s := todo.Snapshot{List: todo.List{ID: id, Name: id, Client: "claude-code", Workspace: "/src/acme-web", Created: noon().Add(-ago - time.Hour)},
+		Revision: revision, Seq: seq, Updated: noon().Add(-ago), Worked: noon().Add(-ago), Writer: todo.Writer{Client: "claude-code", Variant: "TodoWrite"}}
+	for i, line := range items {
+		status, text, _ := strings.Cut(line, " ")
+		text, reason, _ := strings.Cut(text, "|")
+		item := todo.Item{ID: fmt.Sprint(i + 1), Text: text, Reason: reason, Status: todo.Status(status)}
+		if item.Status == todo.InProgress {
+			item.Started = s.Updated
+		}
+		if item.Status == todo.Completed {
+			item.Started, item.Ended = s.Updated.Add(-5*time.Minute), s.Updated
+		}
+		s.Items = append(s.Items, item)
+	}
+	return s
+}
+
+func inFolder(folder string, s todo.Snapshot) todo.Snapshot {
+	s.List.Workspace = folder
+	return s
+}
+
+func subList(s todo.Snapshot, parent string) todo.Snapshot {
+	s.List.Parent, s.List.Agent, s.List.Name = parent, s.List.ID, ""
+	return s
+}
+
+func numbered(n int, status string) (items []string) {
+	for i := range n {
+		items = append(items, fmt.Sprintf("%s step %d", status, i+1))
+	}
+	return items
+}
+
+// releaseHistory returns the revisions of one list; the second is a person's.
+func releaseHistory() []todo.Snapshot {
+	h := []todo.Snapshot{
+		list("release", 1, 1, time.Hour, "in_progress Write tests", "pending Ship", "pending Celebrate"),
+		list("release", 4, 2, 20*time.Minute, "completed Write tests", "in_progress Ship", "pending Celebrate"),
+		list("release", 9, 3, 4*time.Minute, "completed Write tests", "in_progress Ship 发布 🚀"),
+	}
+	h[1].Writer = todo.Writer{Client: "todo-mcp", Variant: "watch", Person: true}
+	h[2].Items = append(h[2].Items, todo.Item{ID: "4", Text: "Tell everybody", Status: todo.Pending})
+	return h
+}
+
+func exampleLists() []todo.Snapshot {
+	return []todo.Snapshot{
+		releaseHistory()[2],
+		list("website", 8, 5, 2*time.Hour, append(numbered(12, "completed"), "in_progress build the footer", "pending check it")...),
+		inFolder("/src/billing-api", list("為替レートのキャッシュを追加する", 12, 2, 90*time.Second, "completed 調べる", "in_progress テストを書く", "pending 仕上げる")),
+		inFolder("/src/billing-api", list("flaky", 11, 2, 6*time.Minute, "completed Reproduce", "blocked Decide|Which browser may go?", "pending Mend")),
+		list("settled", 7, 2, 3*time.Hour, numbered(9, "completed")...),
+		list("half", 13, 2, 2*time.Hour, "completed a", "failed b", "cancelled c"),
+		list("old", 6, 2, 50*time.Hour, "completed long ago"),
+		inFolder("/src/vendors", list("forgotten", 5, 2, 90*time.Hour, "in_progress still open", "pending never begun")),
+		subList(list("researcher", 10, 1, time.Minute, "in_progress read the papers", "pending sum up"), "release"),
+		subList(list("reviewer", 3, 1, 30*time.Minute, "completed review"), "release"),
+	}
+}
+
+// modelWith returns a model of lists whose agents are there, "forgotten" aside.
+func modelWith(width, height int, lists ...todo.Snapshot) *model {
+	m := newModel(Options{})
+	m.tick(noon())
+	m.width, m.height, m.sourceName = width, height, "todo.db"
+	m.receiveStandings(map[string]Standing{"forgotten": standing(todo.LeftOpen, "")})
+	m.receiveLists(lists, true)
+	return m
+}
+
+func standing(state todo.State, asks string) Standing {
+	return Standing{Standing: todo.Standing{State: state, Asks: asks}}
+}
+
+// unpainted returns a text without its roles.
+func unpainted(text string) string {
+	return strings.Map(func(r rune) rune {
+		if isRole(r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// Texts break at spaces, and wide ones between characters.
+func TestWrap(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		width int
+		want  []string
+	}{
+		{"one two three", 7, []string{"one two", "three"}},
+		{"漢字漢字漢字", 5, []string{"漢字", "漢字", "漢字"}},
+		{"a b c d e f g h", 3, []string{"a b", "c d", "e …"}},
+		{"漢", 1, []string{"…"}},
+		{"", 5, []string{""}},
+	} {
+		if diff := gocmp.Diff(c.want, wrap(c.text, c.width, maxWrapped)); diff != "" {
+			t.Errorf("%q in %d (-want +got)\n%s", c.text, c.width, diff)
+		}
+	}
+}
+
+// The table has no key twice in one place.
+func TestBindings(t *testing.T) {
+	for _, p := range []place{onBoard, onList, onPage} {
+		seen := map[string]string{}
+		for _, b := range bindings() {
+			for k := range strings.FieldsSeq(b.keys) {
+				if b.where&p != 0 && seen[k] != "" {
+					t.Errorf("%q means %q and %q", k, seen[k], b.help)
+				} else if b.where&p != 0 {
+					seen[k] = b.help + " "
+				}
+			}
+		}
+	}
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/gdamore/tcell/v3/color"
 	"github.com/gdamore/tcell/v3/vt"
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
 type terminal struct {
@@ -93,6 +95,13 @@ func (c *terminal) waitFor(t *testing.T, text string) {
 	}
 }
 
+// press types keys, and waits until the screen shows a text.
+func (c *terminal) press(t *testing.T, keys, text string) {
+	t.Helper()
+	c.SendRaw([]byte(keys))
+	c.waitFor(t, text)
+}
+
 // checkRestored checks that the terminal was left last, and in no raw mode.
 func (c *terminal) checkRestored(t *testing.T) {
 	t.Helper()
@@ -106,9 +115,7 @@ func open(t *testing.T, colour bool) (*terminal, *screen) {
 	t.Helper()
 	c := newTerminal()
 	s, err := openScreen(c, colour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, err)
 	t.Cleanup(s.Fini)
 	return c, s
 }
