@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/hook"
 )
@@ -110,12 +109,8 @@ func TestBadSessionDatabase(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newCopilotRig(t)
 			prepare(r)
-			began := time.Now()
 			if err := r.tell(insert); err == nil || strings.Contains(err.Error(), "secret") {
 				t.Error(err)
-			}
-			if took := time.Since(began); took > 3*time.Second {
-				t.Errorf("it takes %s", took)
 			}
 			r.expectNone()
 		})

@@ -432,9 +432,7 @@ func TestMirroredTextsAreMended(t *testing.T) {
 		}
 	}
 	r := newRig(t)
-	if err := r.send(strings.Replace(recorded(t, "opencode-todowrite"), `"priority":"`, `"priority":"\u0007`+strings.Repeat("x", 200), 1)); err != nil {
-		t.Error(err)
-	}
+	check(t, r.send(strings.Replace(recorded(t, "opencode-todowrite"), `"priority":"`, `"priority":"\u0007`+strings.Repeat("x", 200), 1)))
 }
 
 // A store that does not open, or fails, is an error; nothing else happens.
@@ -496,9 +494,7 @@ func FuzzEvents(f *testing.F) {
 			}
 		}
 		for _, l := range r.all() {
-			if err := l.Check(); err != nil {
-				t.Error(err)
-			}
+			check(t, l.Check())
 		}
 	})
 }

@@ -81,6 +81,21 @@ func (r *spoolRig) tell(event string) (told string, err error) {
 	return r.Do(r.Context(), e, func() (board.Lists, func(), error) { return r.lists, func() {}, r.broken })
 }
 
+// takes has the hook take an event.
+func (r *spoolRig) takes(event string) {
+	r.Helper()
+	_, err := r.tell(event)
+	check(r.T, err)
+}
+
+// drains applies what waits, of which nothing is logged.
+func (r *spoolRig) drains() {
+	r.Helper()
+	if err := r.Drain(r.Context(), r.store); err != nil || r.logged != nil {
+		r.Error(err, r.logged)
+	}
+}
+
 // left checks how many events are in the file, and that their ids grow.
 func (r *spoolRig) left(want int) {
 	r.Helper()
@@ -141,9 +156,7 @@ func TestSpoolIsInOrder(t *testing.T) {
 			t.Errorf("it was updated at %v, want %v", l.Updated, hourAgo)
 		}
 	}
-	if _, err := r.tell(steps("a", "4")); err != nil {
-		t.Error(err)
-	}
+	r.takes(steps("a", "4"))
 	r.expect(0, "a: 1 2 3 4", "b: 1")
 	if r.logged != nil {
 		t.Error(r.logged)
@@ -159,9 +172,7 @@ func TestSpoolIDsGrow(t *testing.T) {
 	r.put(tomorrow, steps("a", "1"))
 	broken := failing{Store: r.store, chat: "a"}
 	for n, step := range []string{"2", "3"} {
-		if _, err := r.tell(steps("b", step)); err != nil {
-			t.Error(err)
-		}
+		r.takes(steps("b", step))
 		if err := r.Drain(t.Context(), broken); err == nil {
 			t.Error("the store does not fail")
 		}
@@ -170,16 +181,12 @@ func TestSpoolIDsGrow(t *testing.T) {
 			t.Errorf("the last id is %s", last)
 		}
 	}
-	if err := r.Drain(t.Context(), r.store); err != nil {
-		t.Error(err)
-	}
+	r.drains()
 	r.expect(0, "a: 1", "b: 2 3")
 	if _, err := r.tell(steps("a", "4")); err != nil || !strings.Contains(r.read(), fmt.Sprintf("+%020d", tomorrow.UnixNano()+3)) {
 		t.Errorf("%v, %s", err, r.read())
 	}
-	if err := r.Drain(t.Context(), r.store); err != nil {
-		t.Error(err)
-	}
+	r.drains()
 	r.expect(0, "a: 1 4", "b: 2 3")
 	for _, l := range r.all() {
 		if l.Updated.After(time.Now()) {
@@ -206,9 +213,7 @@ func TestSpoolKeepsWhatFails(t *testing.T) {
 	if info, err := os.Lstat(r.File); err != nil || info.Mode() != 0o600 {
 		t.Error(info.Mode(), err)
 	}
-	if err := r.Drain(t.Context(), r.store); err != nil {
-		t.Error(err)
-	}
+	r.drains()
 	r.expect(0, "a: 1 2")
 	r.write(before)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -217,9 +222,7 @@ func TestSpoolKeepsWhatFails(t *testing.T) {
 		t.Error(err)
 	}
 	r.expect(2, "a: 1 2")
-	if err := r.Drain(t.Context(), r.store); err != nil || r.logged != nil {
-		t.Error(err, r.logged)
-	}
+	r.drains()
 	r.expect(0, "a: 1 2")
 }
 
@@ -240,12 +243,8 @@ func TestSpoolKilledWhileApplying(t *testing.T) {
 		t.Error("the store does not fail")
 	}
 	r.write(atKill + line(came.Add(time.Hour), steps("b", "2"))[:150]) // and one that was killed as it wrote
-	if _, err := r.tell(steps("b", "3")); err != nil {
-		t.Error(err)
-	}
-	if err := r.Drain(t.Context(), r.store); err != nil || r.logged != nil {
-		t.Error(err, r.logged)
-	}
+	r.takes(steps("b", "3"))
+	r.drains()
 	r.expect(0, "a: 1 2", "b: 1 3")
 	for _, l := range r.all() {
 		if got := r.standing(l); got.Asks != "" {
@@ -294,9 +293,7 @@ func TestSpoolUnderMany(t *testing.T) {
 	hooks.Wait()
 	close(told)
 	others.Wait()
-	if err := r.Drain(t.Context(), r.store); err != nil {
-		t.Error(err)
-	}
+	r.drains()
 	r.expect(0, want...)
 }
 
@@ -339,13 +336,9 @@ func TestSpoolIsBeforeTheStore(t *testing.T) {
 		r := newSpoolRig(t)
 		r.Left = func() {}
 		for n := range 3 {
-			if _, err := r.tell(steps("a", fmt.Sprint(n))); err != nil {
-				t.Error(err)
-			}
+			r.takes(steps("a", fmt.Sprint(n)))
 			r.left(1)
-			if err := use(t.Context(), r.store); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
+			check(t, use(t.Context(), r.store))
 		}
 		if r.expect(0, "a: 0 1 2"); r.logged != nil {
 			t.Errorf("%s: %q", name, r.logged)
@@ -386,9 +379,7 @@ func TestSpoolBeforeABrokenStore(t *testing.T) {
 		broken := failing{Store: r.store, chat: "a"}
 		r.Front.Store = &broken
 		tell := func(event string) {
-			if _, err := r.tell(event); err != nil {
-				t.Error(err)
-			}
+			r.takes(event)
 		}
 		find := func() { // by who is told of the failure
 			if _, err := r.store.Find(t.Context(), board.Query{}); err != nil {
@@ -453,9 +444,7 @@ func TestSpoolOfABrokenList(t *testing.T) {
 		t.Error("the store does not fail")
 	}
 	r.expect(2, "b: 1 3")
-	if err := r.Drain(t.Context(), r.store); err != nil {
-		t.Error(err)
-	}
+	check(t, r.Drain(t.Context(), r.store))
 	r.expect(0, "a: 0 2", "b: 1 3")
 }
 
@@ -485,9 +474,7 @@ func TestDamagedSpool(t *testing.T) {
 			r := newSpoolRig(t)
 			r.write(damaged)
 			r.put(time.Now().Add(-time.Second), steps("b", "1"))
-			if err := r.Drain(t.Context(), r.store); err != nil {
-				t.Error(err)
-			}
+			check(t, r.Drain(t.Context(), r.store))
 			r.expect(0, "b: 1")
 			if aside, _ := os.ReadFile(r.File + "-damaged"); string(aside[min(1, len(aside)):]) != damaged[1:] {
 				t.Errorf("%d bytes are set aside", len(aside))
@@ -499,9 +486,7 @@ func TestDamagedSpool(t *testing.T) {
 	}
 	r := newSpoolRig(t)
 	r.write(" " + whole(good)[1:]) // it is not known whether it was applied: by its id
-	if err := r.Drain(t.Context(), r.store); err != nil || r.logged != nil {
-		t.Error(err, r.logged)
-	}
+	r.drains()
 	r.expect(0, "a: secret")
 	r.broken = errors.New("broken")
 	var thousand strings.Builder

@@ -101,8 +101,6 @@ func TestTitles(t *testing.T) {
 		if got := r.all()[0].Title(); got != c.want {
 			t.Errorf("%.300q: the title is %q, want %q", c.events, got, c.want)
 		}
-		if err := r.all()[0].Check(); err != nil {
-			t.Error(err)
-		}
+		check(t, r.all()[0].Check())
 	}
 }
