@@ -453,6 +453,17 @@ func TestSpoolOfABrokenList(t *testing.T) {
 // who reads next sees it. A bad line alone is set aside; what the spool cannot take a hook applies
 // itself
 func TestDamagedSpool(t *testing.T) {
+	t.Run("twice", func(t *testing.T) {
+		r := newSpoolRig(t)
+		for _, damaged := range []string{"+one\n", "+two\n"} {
+			r.write(r.read() + damaged)
+			r.put(time.Now(), steps("b", "1"))
+			check(t, r.Drain(t.Context(), r.store))
+		}
+		if aside, err := os.ReadFile(r.File + "-damaged"); err != nil || string(aside) != "+one\n+two\n" {
+			t.Errorf("%q is set aside, %v", aside, err)
+		}
+	})
 	good := steps("a", "secret")
 	now := time.Now().Add(-time.Minute)
 	whole := func(event string) string { return line(now, event) }
