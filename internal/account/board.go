@@ -8,8 +8,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Board is groups in the parts of the board. Groups that rest are in the order of their last change,
-// the last one first.
+// Board is groups in the parts of the board, those that rest in the order of their last change, the last first.
 type Board struct {
 	Active   []Group // an agent is there; see [Projects] for their order
 	Quiet    []Group // chats that are idle, without a list
@@ -60,8 +59,7 @@ func (b Board) Lapsed(now time.Time) (n int) {
 	return n
 }
 
-// compareActive orders groups by rank, and those of one rank by their beginning, the newest first, so
-// that none moves because an agent wrote.
+// compareActive orders groups by rank and then by beginning, the newest first: none moves because an agent wrote.
 func compareActive(a, b Group) int {
 	return cmp.Or(cmp.Compare(rank(a.State()), rank(b.State())), b.Main.List.Created.Compare(a.Main.List.Created), cmp.Compare(a.Main.List.ID, b.Main.List.ID))
 }

@@ -39,8 +39,7 @@ type Tally struct {
 	Failed    int `json:"failed"`
 	Waiting   int `json:"waiting"` // items that are blocked, and lists whose agent asks
 	Open      int `json:"open"`    // other items that are not settled
-	// Worked is the sum of the seconds in which each list was [todo.Working]: from each write to the
-	// next, [todo.IdleAfter] at most.
+	// Worked is the sum of seconds of each list as [todo.Working]: from a write to the next, [todo.IdleAfter] at most.
 	Worked int64 `json:"worked"`
 }
 
@@ -67,8 +66,7 @@ type DayList struct {
 	Agent  string `json:"agent,omitempty"`
 	Title  string `json:"title"`
 	Client string `json:"client,omitempty"`
-	// Apart is its branch, unless that is main or master, and when it began if another one of its project
-	// reads the same.
+	// Apart is its branch, unless main or master, and when it began if another of its project reads the same.
 	Apart string     `json:"apart,omitempty"`
 	State todo.State `json:"state"`          // now, or at the end of an earlier day
 	Asks  string     `json:"asks,omitempty"` // what its agent asks a person now
@@ -118,8 +116,7 @@ func ParseDay(text string, now time.Time) (time.Time, error) {
 	return time.Date(day.Year(), day.Month(), day.Day(), 12, 0, 0, 0, now.Location()), nil
 }
 
-// DayOf returns the account, up to now, of the days from that of the time at to that of last, in the
-// time zone of at.
+// DayOf returns the account, up to now, of the days from at's to last's, in the time zone of at.
 func DayOf(ctx context.Context, during During, at, last, now time.Time) (Day, error) {
 	next := time.Date(last.Year(), last.Month(), last.Day()+1, 12, 0, 0, 0, at.Location())
 	d := &dayReader{Day: Day{Date: at.Format(time.DateOnly), From: todo.Midnight(at), To: todo.Midnight(next),
@@ -238,8 +235,7 @@ func (l *listDay) next(r todo.Snapshot) {
 	}
 }
 
-// working returns for how long a list was [todo.Working] between a revision and the next one, within
-// from and to.
+// working returns for how long, within from and to, a list was [todo.Working] between two revisions.
 func working(s todo.Snapshot, next, from, to time.Time) time.Duration {
 	if s.Revision == 0 || s.State(todo.Agent{Here: true}, s.Updated) != todo.Working {
 		return 0

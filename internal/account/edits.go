@@ -18,8 +18,7 @@ const (
 	Overridden Fate = "overridden"       // an agent insisted on what the person had replaced
 )
 
-// Edits is what became of all that people changed in a list. As JSON it is a part of the answer of
-// /api/states.
+// Edits is what became of all that people changed in a list, a part of the answer of /api/states.
 type Edits struct {
 	Unseen []string `json:"unseen,omitempty"` // ids of the items that people changed, added, moved or removed, and that wait
 	// Seen are the ids of the items whose text is a person's that agents have seen, and
@@ -32,8 +31,7 @@ type Edits struct {
 	Lost       []int64           `json:"lost,omitempty"`  // revisions of people whose text or order is overridden
 }
 
-// EditsOf returns the edits of a list, of which saw is the revision that its agents last saw, see
-// [board.Lists.Saw].
+// EditsOf returns the edits of a list; saw is what [board.Lists.Saw] returns.
 func EditsOf(saw, list todo.Snapshot) Edits {
 	e := Edits{Saw: saw.Revision}
 	for _, d := range todo.Diff(saw, list) {

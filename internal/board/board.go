@@ -51,8 +51,7 @@ func NewBoard(store Store, opts ...Option) *Board {
 	return b
 }
 
-// processIDLength keeps process ids short, since every revision stores one; 50 random bits
-// distinguish the processes that share a store.
+// processIDLength is short, since every revision stores an id; 50 random bits distinguish the processes of a store.
 const processIDLength = 10
 
 // NewID returns 130 random bits as 26 lower-case letters and digits.
@@ -77,8 +76,7 @@ func (b *Board) As(principal string) Lists { return b.For(Identity{Principal: pr
 // store's owner runs on the machine, never for serving a request.
 func (b *Board) Everyone() Lists { return Lists{board: b, all: true} }
 
-// Close closes all watchers and call followers, and waits for the board's
-// goroutines. Writes still work afterwards.
+// Close closes all watchers and followers of calls, and waits for goroutines. Writes still work afterwards.
 func (b *Board) Close() {
 	b.feed.end()
 	b.attending.Do(func() {}) // waits for a call of Attend that is under way
@@ -87,17 +85,14 @@ func (b *Board) Close() {
 	}
 }
 
-// Identity is who reads and writes lists, as sign-in found it. The zero Identity
-// is the server itself, which needs no sign-in.
+// Identity is who reads and writes lists, as sign-in found it; the zero Identity is the server itself.
 type Identity struct {
 	Principal string // who owns the lists: a person, a program or a team; empty is the server itself
-	// Subject identifies the person or program that signed in among those of one principal. It never changes;
-	// empty without sign-in.
+	// Subject identifies who signed in among those of one principal. It never changes; empty without sign-in.
 	Subject  string
 	User     string // their name, for people and logs; it may change, and two may have the same
 	ReadOnly bool   // may see the lists and change nothing
 }
 
-// For returns the lists of an identity's principal. Writes are in the name of its User, and
-// refused if it is ReadOnly.
+// For returns the lists of an identity's principal, written in its User's name, or not if it is ReadOnly.
 func (b *Board) For(id Identity) Lists { return Lists{board: b, id: id} }

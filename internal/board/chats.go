@@ -80,8 +80,7 @@ func (l Lists) Hear(ctx context.Context, c Conversation, heard func(c *todo.Chat
 	return was, nil
 }
 
-// HearKey makes a key of a kind lead to the chat of a conversation, which goes on, for a time
-// of at most [KeyAge]; see [Lists.Keyed].
+// HearKey makes a key lead to the chat of a conversation, which goes on, for [KeyAge] at most; see [Lists.Keyed].
 func (l Lists) HearKey(ctx context.Context, c Conversation, kind KeyKind, text string, lasts time.Duration) error {
 	_, err := l.Hear(ctx, c, func(c *todo.Chat, _ time.Time) { c.GoOn() }, func(tx Tx, chat string) error {
 		return tx.SetKey(ctx, l.chatKey(kind, text), chat, l.board.now().Add(lasts))
@@ -108,8 +107,7 @@ func (l Lists) newChat(c Conversation) todo.Chat {
 		Parent: c.Parent, Agent: c.Agent, Began: l.board.now().Round(0).UTC()}
 }
 
-// TryWrite finds out whether the store can be written. It writes one row, the same each time,
-// which no list shows.
+// TryWrite finds out whether the store can be written, by one row that no list shows.
 func (l Lists) TryWrite(ctx context.Context) error {
 	_, err := l.claim(ctx, l.id.Principal, "probe", 0)
 	return err

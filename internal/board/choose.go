@@ -14,8 +14,7 @@ import (
 // This file chooses the list that a call means. It is the only place with guesses
 // (docs/spec/architecture.md, "Who is calling").
 
-// CandidateAge is how long after a list's last change a conversation that is not certain may go on
-// with it, by writing most of it again.
+// CandidateAge is how long after its last change a conversation that is not certain may go on with a list.
 const CandidateAge = 7 * 24 * time.Hour
 
 // maxCandidates is the most lists with which such a write is compared.
@@ -25,8 +24,7 @@ const maxCandidates = 100
 type Target struct {
 	Conversation Conversation
 	List         string // the id of a list; empty means the one that the conversation holds
-	// Lines are the lines of a whole-list write, in the words of View: empty, not nil, to clear the
-	// list; nil in other calls.
+	// Lines are those of a whole-list write, in View's words; empty, not nil, to clear the list; nil in other calls.
 	Lines  []todo.Line
 	View   todo.View
 	Item   string // the id of the item that the call changes; empty in other calls
@@ -37,8 +35,7 @@ type Target struct {
 	damaged bool // the newest revision of List may be damaged: then the last good one counts
 }
 
-// attempt is one run of a write, in a transaction of the store. A read is an attempt with nothing
-// but a target.
+// attempt is one run of a write, in a transaction, or a read, with nothing but a target.
 type attempt struct {
 	Lists
 	Write
@@ -66,8 +63,7 @@ type attempt struct {
 	left []Seen // what the chat has seen by the report of the list that the write leaves
 }
 
-// choose finds the list that the call means. It returns [ErrNotFound] when the call
-// names one that its principal does not have.
+// choose finds the list that the call means; [ErrNotFound] if it names one that its principal does not have.
 func (a *attempt) choose(ctx context.Context) (err error) {
 	who := a.Conversation
 	a.sent, a.key = todo.Sent{Lines: a.Lines, View: a.View}, Key{a.id.Principal, who.Key, who.Mirrors}
@@ -112,8 +108,7 @@ func (a *attempt) choose(ctx context.Context) (err error) {
 	return nil
 }
 
-// takeOver finds what the conversation takes over, see [Conversation.Takes]. A chat that was taken
-// over has a HostID, see passOn.
+// takeOver finds what the chat takes over, see [Conversation.Takes]: nothing from a chat with a HostID.
 func (a *attempt) takeOver(ctx context.Context) error {
 	who := a.Conversation
 	if slices.ContainsFunc(a.known, func(s Seen) bool { return s.Held > 0 }) {
@@ -129,8 +124,7 @@ func (a *attempt) takeOver(ctx context.Context) error {
 	return err
 }
 
-// lastGood returns the newest revision that can be read of a list whose newest one is damaged, or
-// that error if none can.
+// lastGood returns the newest readable revision of a damaged list, or the error if none is.
 func (a *attempt) lastGood(ctx context.Context, damaged error) (todo.Snapshot, error) {
 	good, err := a.read.History(ctx, a.List, 0, 0)
 	if err != nil || len(good) == 0 {
@@ -167,8 +161,7 @@ func (a *attempt) chooseBy(ctx context.Context) (err error) {
 	return a.guess(ctx)
 }
 
-// seen returns the newest revision of a list that the caller's agent was shown; 0 for none, and
-// -1 if its chat does not know the list.
+// seen returns the revision of a list that the agent was last shown; 0 for none, -1 if its chat does not know the list.
 func (a *attempt) seen(list todo.Snapshot) int64 {
 	for _, c := range a.known {
 		if c.List == list.List.ID {
@@ -178,8 +171,7 @@ func (a *attempt) seen(list todo.Snapshot) int64 {
 	return -1
 }
 
-// lastShown returns a list as the caller's agent was last shown it, or as it is now if the agent
-// was never shown it.
+// lastShown returns a list as the caller's agent was last shown it, or as it is if that was never.
 func (a *attempt) lastShown(ctx context.Context, list todo.Snapshot) (todo.Snapshot, error) {
 	return revision(ctx, a.read, list, cmp.Or(max(a.seen(list), 0), list.Revision))
 }
@@ -214,8 +206,7 @@ func (a *attempt) ofConnection(held []Seen) []Seen {
 	return held
 }
 
-// isElsewhere reports whether the write cannot be meant for a list: a sub-agent's that has ended,
-// or a mirrored one.
+// isElsewhere reports whether the write cannot mean a list: an ended sub-agent's, or a mirrored one.
 func (a *attempt) isElsewhere(s todo.Snapshot) bool {
 	return s.Archived && s.ReplacedBy == "" && s.List.Agent != "" || s.List.Mirrored && !a.Begin.Mirrored
 }
@@ -248,8 +239,7 @@ func (a *attempt) replace(ctx context.Context) (err error) {
 	return err
 }
 
-// leave chooses for a write that leaves the current list: an earlier list of the conversation that
-// it writes again, else the next one.
+// leave chooses for a write that leaves the current list: an earlier one that it writes again, else the next one.
 func (a *attempt) leave(ctx context.Context) error {
 	if own := a.Conversation; a.current.Open() {
 		isOthers := func(s Seen) bool { return s.Current && s.Chat != own.Key && s.Chat != own.Takes }
@@ -384,8 +374,7 @@ func (l Lists) Left(ctx context.Context, t Target, but string) (todo.Snapshot, e
 	return append(left, todo.Snapshot{})[0], err
 }
 
-// ownLists yields the lists that the conversation holds or held, the one that became current last
-// first. After an error it yields nothing more.
+// ownLists yields the lists that the conversation holds or held, the last that became current first, up to an error.
 func (a *attempt) ownLists(ctx context.Context) iter.Seq2[todo.Snapshot, error] {
 	return func(yield func(todo.Snapshot, error) bool) {
 		for _, c := range a.known[:min(len(a.known), maxCandidates)] {
@@ -496,8 +485,7 @@ func (a *attempt) mayBeOf(l todo.Snapshot) bool {
 	return a.Agent == l.List.Agent && !otherChat && !a.isElsewhere(l)
 }
 
-// isFree reports whether no chat that is here holds a list, or the caller holds or held it in this
-// connection.
+// isFree reports whether no chat that is here holds a list, or the caller holds or held it in this connection.
 func (a *attempt) isFree(ctx context.Context, list todo.List) (bool, error) {
 	isMine := func(s Seen) bool {
 		return s.List == list.ID && s.Held > 0 && (a.Conversation.Shared || s.Process == a.board.process)

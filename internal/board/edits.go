@@ -76,15 +76,13 @@ func (b *Board) isInTurn(ctx context.Context, r Reader, s todo.Snapshot) (bool, 
 	return anyChat(ctx, r, on, func(s Seen) bool { return s.Current }, func(c todo.Chat) bool { return c.Doing.InTurn() && b.isHere(c) })
 }
 
-// delete deletes a list and the lists of its sub-agents, or brings them back within
-// [TrashAge]; see [todo.Snapshot.Deleted].
+// delete deletes a list and those of its sub-agents, or brings them back within [TrashAge].
 func (l Lists) delete(ctx context.Context, list string, e todo.Edit, w todo.Writer) (out Outcome, err error) {
 	main, err := l.load(ctx, list, 0)
 	if err != nil {
 		return Outcome{}, err
 	}
-	// The Parent of a sub-agent's list is what its main conversation holds now: the deleted list,
-	// until it begins the next one.
+	// A sub-agent's Parent stays the deleted list until the main conversation begins the next one.
 	subs, err := l.Find(ctx, Query{Parent: main.List.ID, Deleted: true})
 	for n, s := range append([]todo.Snapshot{main}, subs...) {
 		if err != nil || n > 0 && s.Deleted == (e.Do == todo.EditDelete) {

@@ -57,8 +57,7 @@ const (
 	KindFailed    Kind = "failed"    // any other
 )
 
-// KindOf returns the kind of an error. Of an error that wraps several it returns the kind that says
-// most of what became of a write.
+// KindOf returns the kind of an error; of several wrapped ones that which says most of what became of a write.
 func KindOf(err error) Kind {
 	if err == nil {
 		return KindNone
@@ -84,8 +83,7 @@ func KindOf(err error) Kind {
 	return KindFailed
 }
 
-// IsRefusal reports whether a write was refused, by the rules for lists or for want of room: then
-// nothing was stored, by it or an earlier try.
+// IsRefusal reports whether a write was refused, by rules or for want of room: then no try of it stored anything.
 func IsRefusal(err error) bool {
 	refusals := []Kind{KindInvalid, KindMissing, KindItemGone, KindReused, KindMirrored, KindReadOnly, KindFull}
 	return slices.Contains(refusals, KindOf(err))

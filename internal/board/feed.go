@@ -90,8 +90,7 @@ func (w *follower) Close() {
 	}
 }
 
-// deliverOwn delivers a call of this process, and waits for up to handoverTimeout until the
-// followers of calls have dealt with it.
+// deliverOwn delivers a call of this process, and waits for followers of calls, handoverTimeout at most.
 func (f *feed) deliverOwn(out Outcome) {
 	f.mu.RLock()
 	if len(f.callers) == 0 {

@@ -94,8 +94,7 @@ type Usage struct {
 	// Begun is how many lists a conversation began since a time, at least up to [Keep.Begun]: only lists that came
 	// to the store, and were changed, since then. Lists is how many its principal has that are not deleted.
 	Begun, Lists int
-	// Bytes is the size of all lists. Own is the size of the principal's; 0 for the server itself, which has no
-	// share, and where both are small.
+	// Bytes is the size of all lists, Own that of the principal's; 0 for the server itself, and where both are small.
 	Bytes, Own int64
 }
 
@@ -117,8 +116,7 @@ func (k Keep) CheckBytes(u Usage, begins bool) error {
 	return full(u.Bytes, k.Bytes, "%d MB (--max-size)")
 }
 
-// IsTight reports whether the usage of a store of a size needs to be checked: below half of a
-// share nobody can be over a limit.
+// IsTight reports whether usage needs to be checked: below half of a share nobody can be over a limit.
 func (k Keep) IsTight(size int64) bool { return k.Bytes > 0 && size > k.Bytes/100*share/2 }
 
 // MakeRoom returns an error when a list may not begin, or not change. Where room is short

@@ -189,8 +189,7 @@ func (l Lists) Current(ctx context.Context, t Target) (todo.Snapshot, error) {
 	return a.list, err
 }
 
-// choose returns an attempt that has chosen the list that a target means, or [ErrNotFound] and one
-// without a list.
+// choose returns an attempt with the list that a target means; without one, and [ErrNotFound], if there is none.
 func (l Lists) choose(ctx context.Context, t Target) (*attempt, error) {
 	t.Conversation = l.Own(t.Conversation)
 	a := &attempt{Lists: l, Write: Write{Target: t}, read: l.board.store}
@@ -227,8 +226,7 @@ func (l Lists) Look(ctx context.Context, s todo.Snapshot) {
 	}
 }
 
-// SetCurrent makes a list the current one of a conversation, and notes that its agent was shown
-// this revision.
+// SetCurrent makes a list, of which its agent was shown this revision, the current one of a conversation.
 func (l Lists) SetCurrent(ctx context.Context, c Conversation, s todo.Snapshot) error {
 	here := l.here(c)
 	_, err := l.Hear(ctx, c, func(c *todo.Chat, _ time.Time) { c.GoOn(); c.Serve(here) }, func(tx Tx, chat string) error {
@@ -247,8 +245,7 @@ func (l Lists) Archive(ctx context.Context, list string, away bool, w todo.Write
 	return l.Apply(ctx, Write{Target: Target{List: list, deleted: true}, Writer: w, Change: change})
 }
 
-// Purge removes lists and all their revisions for good, and returns how many it removed, also
-// with an error. Watchers see them deleted.
+// Purge removes lists with all revisions, and returns how many, also with an error. Watchers see them deleted.
 func (l Lists) Purge(ctx context.Context, by todo.Writer, lists ...string) (n int, err error) {
 	for _, list := range lists {
 		_, err := l.load(ctx, list, 0)
@@ -361,8 +358,7 @@ func (l Lists) upTo(ctx context.Context, list string, to time.Time) iter.Seq2[to
 	}
 }
 
-// Said returns the last place of a text in each of some lists, or excerpts, that have or had it, by
-// list id; see [Query.Text].
+// Said returns the last place of a text in each of some lists, or excerpts, that have or had it, by list id.
 func (l Lists) Said(ctx context.Context, text string, lists ...todo.Snapshot) (map[string]todo.Said, error) {
 	said, newest, seqs := make(map[string]todo.Said), make(map[string]int64, len(lists)), make([]int64, 0, len(lists))
 	for _, s := range lists {

@@ -28,8 +28,7 @@ func (l Lists) States(ctx context.Context, lists ...todo.Snapshot) (map[string]t
 	return states, nil
 }
 
-// Together returns the lists of the sub-agents of a main list, and the states of all
-// of them and of the main list, by id.
+// Together returns the lists of the sub-agents of a main list, and the states of all of them, by id.
 func (l Lists) Together(ctx context.Context, main todo.Snapshot) (subs []todo.Snapshot, states map[string]todo.Standing, err error) {
 	q := Query{Parent: main.List.ID}
 	if main.IsChat() {
@@ -45,8 +44,7 @@ func (l Lists) Together(ctx context.Context, main todo.Snapshot) (subs []todo.Sn
 	return subs, states, err
 }
 
-// Saw returns the last revision of a list, up to s, that any of its agents saw; s if no agent
-// ever saw or wrote one.
+// Saw returns the last revision of a list, up to s, that an agent saw; s if none ever saw or wrote one.
 func (l Lists) Saw(ctx context.Context, s todo.Snapshot) (todo.Snapshot, error) {
 	if !s.Writer.Person {
 		return s, nil
@@ -78,8 +76,7 @@ type attendance struct {
 	open    map[string]bool // whether lists that were read are open, and not archived
 }
 
-// fewLists is how many lists or chats attendance looks up one by one. Then it reads at once what
-// all chats of a principal hold.
+// fewLists is how many lists attendance looks up one by one, before it reads those of all chats of a principal.
 const fewLists = 8
 
 // attendance returns an attendance that knows the newest snapshots read.
@@ -125,8 +122,7 @@ func (a *attendance) attend(ctx context.Context, s todo.Snapshot) (agent todo.Ag
 	return agent, err
 }
 
-// readAll counts what is asked for. Beyond [fewLists] it reads the current lists of all chats of a
-// principal, once, and returns true.
+// readAll counts its calls. After [fewLists] it reads the current lists of a principal, once, and returns true.
 func (a *attendance) readAll(ctx context.Context, of string) (bool, error) {
 	if a.asked++; a.asked <= fewLists || a.read[of] {
 		return a.read[of], nil
@@ -193,12 +189,10 @@ func anyChat(ctx context.Context, r Reader, on []Seen, counts func(Seen) bool, i
 	return false, nil
 }
 
-// holds reports whether a list may be the current one of a chat. A key that several chats share may
-// hold each list that it held before.
+// holds reports whether a list may be a chat's current one: of a shared key, each that it held before may be.
 func (s Seen) holds() bool { return s.Current || s.Held > 0 && todo.IsSeveral(s.Chat) }
 
-// here returns the process that serves a conversation: its host's if it is detached, else this one,
-// which the store then knows as alive.
+// here returns the process that serves a conversation: its host's if detached, else this one, now known as alive.
 func (l Lists) here(c Conversation) (h todo.Here) {
 	b := l.board
 	if (c.Key != "" || c.Name != "") && !c.Detached && !l.id.ReadOnly {
@@ -272,8 +266,7 @@ func (l Lists) WithChats(ctx context.Context, lists []todo.Snapshot) ([]todo.Sna
 	return lists, nil
 }
 
-// ChatAsList returns a chat of the identity's own user as [todo.Chat.AsList], Deleted if
-// [Lists.WithChats] leaves it out.
+// ChatAsList returns a chat of the identity's user as a list, Deleted if [Lists.WithChats] leaves it out.
 func (l Lists) ChatAsList(ctx context.Context, id string) (todo.Snapshot, error) {
 	c, err := l.board.store.Chat(ctx, id)
 	if err != nil || c.ID == "" || !l.all && !l.has(c) {

@@ -10,15 +10,13 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Conversation is who calls, as far as it is known: one agent in one chat, or
-// several that cannot be told apart.
+// Conversation is who calls, as far as known: one agent in one chat, or several that cannot be told apart.
 type Conversation struct {
 	// Key identifies the chat among those of its principal and user: with its kind as a prefix ("session:…",
 	// "process:…"), or as the chat's id. It is empty for a person, or a command that names its list.
 	Key     string
 	Mirrors bool // of calls of a todo tool of the host's own, whose list the chat has beside that of our tools
-	// Parent is the key of the main agent's chat if this is a sub-agent's, and Agent the sub-agent's name;
-	// else both are empty.
+	// Parent is the key of the main agent's chat, and Agent the sub-agent's name; both are empty for a main agent.
 	Parent, Agent string
 	// Takes is the key of the process by which the chat was known before its id was. A chat that holds no list
 	// takes over what that one has seen, unless that one has an id of its host's.
@@ -33,8 +31,7 @@ type Conversation struct {
 	// Detached is true if each call is made by a process of its own, as commands and hooks are. It needs Lasts.
 	Detached bool
 	Host     string // the id of the host's process of a detached one, see [todo.HostProcess]; empty if not known
-	// Client and Workspace are the caller's. A conversation that is not certain may go on with an open list
-	// that began with the same ones.
+	// Client and Workspace are the caller's: a guess considers only lists that began with the same ones.
 	Client, Workspace string
 }
 
@@ -66,8 +63,7 @@ type Seen struct {
 	Revision int64  // the newest one that the chat's agent was shown; 0 for none
 	Process  string // that showed it, see [Board.Process], or [todo.Detached]; empty for none
 	Current  bool   // the list is the chat's current one; storing false leaves the current list
-	// Held orders the lists of a chat by when they became current, from 1; 0 for one that its agent was only
-	// shown. Set by the store.
+	// Held orders the lists of a chat by when they became current, from 1, or is 0 for never; set by the store.
 	Held int64
 	At   time.Time // when this was used last, UTC, give or take five minutes; set by the store
 }
@@ -115,12 +111,10 @@ func Current(seen []Seen) string {
 	return seen[0].List
 }
 
-// SeenAge is how long after its last use a store may forget what a chat has seen, unless it is
-// [todo.PersonChat].
+// SeenAge is how long after its last use a store may forget a [Seen], unless it is of [todo.PersonChat].
 const SeenAge = 60 * 24 * time.Hour
 
-// seenTick is the precision of [Seen.At]. Stores have an index of it, which they need not write
-// with each call.
+// seenTick is the precision of [Seen.At], of which stores have an index that they need not write with each call.
 const seenTick = 5 * time.Minute
 
 // see stores what a chat has seen. It returns [ErrNotFound] for a list that is not one of these.

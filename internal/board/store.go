@@ -9,8 +9,7 @@ import (
 
 // Reader reads lists and chats. All methods return soon after their context ends.
 type Reader interface {
-	// Load reads one revision of a list; revision 0 means the newest. It
-	// returns [ErrNotFound] when there is none.
+	// Load reads one revision of a list, 0 for the newest; [ErrNotFound] if there is none.
 	Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error)
 	// Find reads the newest snapshot of each list that matches.
 	Find(ctx context.Context, q Query) ([]todo.Snapshot, error)
@@ -19,8 +18,7 @@ type Reader interface {
 	History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error)
 	// Seen reads what a chat has seen, the list that became current last first.
 	Seen(ctx context.Context, of Key) ([]Seen, error)
-	// SeenOn reads what all chats have seen of a list, or the current lists of a principal's
-	// chats when list is empty.
+	// SeenOn reads what all chats have seen of a list or, if list is empty, all current lists of a principal's chats.
 	SeenOn(ctx context.Context, principal, list string) ([]Seen, error)
 	// Named reads the id of the list that has a name; empty when none has.
 	Named(ctx context.Context, principal, name string) (string, error)
@@ -143,8 +141,7 @@ type Query struct {
 	// Operation restricts to the one snapshot, of any revision, that an
 	// operation id made; other conditions apply to that snapshot.
 	Operation string
-	// Excerpt asks for excerpts of the lists, see [todo.Snapshot.Excerpt], which a store reads faster.
-	// With an operation or a text it has no effect.
+	// Excerpt asks for excerpts, which a store reads faster; without effect beside an operation or a text.
 	Excerpt bool
 	// Text restricts to lists of which any revision has a text, see [todo.Snapshot.Saying], and finds
 	// the last such revision of each, whole. Other conditions, and the order, are of the newest

@@ -56,8 +56,7 @@ func (w *Watcher) Next(ctx context.Context) (changed []todo.Snapshot, err error)
 type Call struct {
 	List    todo.Snapshot // the list as it stood after the call
 	Changed bool          // the call made List's revision
-	// ID distinguishes the calls that left a list at the same revision; empty
-	// for the call that made the revision.
+	// ID distinguishes calls that left a list at one revision; empty for the call that made it.
 	ID string
 
 	handover *handover // nil for a call that nobody waits for
@@ -147,8 +146,7 @@ type Chain struct {
 	newest string
 }
 
-// Chain returns the chain of the list with an id or a name, which need not exist yet;
-// the chain of all lists when wanted is empty.
+// Chain returns the chain of the list with an id or a name, which need not exist yet; of all lists if that is empty.
 func (l Lists) Chain(ctx context.Context, wanted string) (*Chain, error) {
 	c := &Chain{wanted: wanted, ids: map[string]bool{wanted: true}, newest: wanted}
 	if wanted == "" {

@@ -17,17 +17,12 @@ type Write struct {
 	// Name, Workspace, Agent, Previous, Chat, Topic and Created.
 	Begin  todo.List
 	Writer todo.Writer // the board sets its Process
-	// Operation identifies the write. The board generates an id when it has none. A caller that may repeat the
-	// write adds a digest of its content.
+	// Operation identifies the write; the board makes an id if it has none. A repeatable one has a digest, too.
 	Operation todo.Operation
-	// Before is another id of the operation, under which it may have been applied before the chat was known;
-	// empty for none.
-	Before string
-	Change todo.Change
-	// Title is the title from the host or the agent, for a list that was given none; empty for none. One that
-	// [todo.CleanTitle] refuses is ignored.
-	Title string
-	Seen  int64 // the revision that a person saw who edits the list; 0 is the newest, or what the agent's chat has seen
+	Before    string // another id of the operation, used before the chat was known; empty for none
+	Change    todo.Change
+	Title     string // for a list without a given title; ignored if [todo.CleanTitle] refuses it
+	Seen      int64  // the revision that a person saw who edits the list; 0 is the newest, or what the agent's chat has seen
 }
 
 // Outcome is the result of a write.
@@ -168,8 +163,7 @@ func (a *attempt) step(ctx context.Context, list todo.List, failed *error) todo.
 	return s
 }
 
-// changes is [todo.Step.Changes]; true if who is present cannot be read, and false in a read,
-// which has no change.
+// changes is [todo.Step.Changes]; true after a failed read of who is here, and false without a change.
 func (a *attempt) changes(ctx context.Context, shown, newest todo.Snapshot) bool {
 	if a.Change == nil {
 		return false
@@ -221,8 +215,7 @@ func (a *attempt) tell(base, newest todo.Snapshot, r *todo.Report) {
 	r.Tell(base, newest, &a.sent, a.seen(newest) > 0, a.Change != nil)
 }
 
-// save saves the draft of the write if it changed anything, puts away what it replaces,
-// and stores what its chat has seen.
+// save saves the draft if it changed anything, archives what it replaces, and stores what its chat has seen.
 func (a *attempt) save(ctx context.Context, draft *todo.Draft, report todo.Report, changed bool) (Outcome, error) {
 	before := draft.Before
 	after := before

@@ -16,15 +16,12 @@ type Chat struct {
 	Principal string `json:"principal,omitempty"` // whose chat it is
 	User      string `json:"user,omitempty"`      // the subject of the identity; empty without sign-in
 	Client    string `json:"client,omitempty"`    // as it names itself, or as its hooks do
-	// HostID is the host's own id of the chat, in a sub-agent's chat that of its main agent's; empty
-	// if not known.
+	// HostID is the host's own id, in a sub-agent's chat that of its main agent's; empty if not known.
 	HostID string `json:"host_id,omitempty"`
 	Folder string `json:"folder,omitempty"` // the path of the folder that it works in, see [Folder]
-	// Branch is that of the folder's Git repository, in one line of at most [MaxTitle] runes; empty
-	// if not known.
+	// Branch is the folder's in Git, in one line of at most [MaxTitle] runes; empty if not known.
 	Branch string `json:"branch,omitempty"`
-	// Parent is the id of the main agent's chat, and Agent the name of the sub-agent; both
-	// are empty for a main agent.
+	// Parent is the id of the main agent's chat, and Agent the sub-agent's name; both are empty for a main agent.
 	Parent string `json:"parent,omitempty"`
 	Agent  string `json:"agent,omitempty"`
 	Title  Topic  `json:"title,omitzero"`
@@ -56,8 +53,7 @@ const Detached = "-"
 // HostProcess is the prefix of the id of a host's process, as hooks tell it.
 const HostProcess = "host "
 
-// Served are the last processes that served a chat, the one that was heard of last first, and
-// then zero values.
+// Served are the last processes that served a chat, the last heard of first, and then zero values.
 type Served [4]Here
 
 // Serve notes that a process serves the chat, in place of what was known of that process.
@@ -72,8 +68,7 @@ func (c *Chat) Serve(by Here) {
 	c.Here[0] = by
 }
 
-// Leave notes that a process no longer serves the chat. A session, which has an Until, ends in all
-// processes that served it.
+// Leave notes that a process no longer serves the chat. A session, with an Until, ends in all its processes.
 func (c *Chat) Leave(process string, at time.Time) {
 	for i, h := range c.Here {
 		if h.Process == process || h.Process != "" && !h.Until.IsZero() {
@@ -154,8 +149,7 @@ func (c *Chat) Use(at time.Time) {
 	}
 }
 
-// GoOn notes that the chat has not ended. Only its own prompts, calls and writes prove that, not
-// hook events that may come late.
+// GoOn notes that the chat has not ended: by its own prompt, call or write, not by an event that may come late.
 func (c *Chat) GoOn() { c.Ended, c.Why = time.Time{}, "" }
 
 // End notes that the chat ended, and why.
@@ -164,8 +158,7 @@ func (c *Chat) End(why string, at time.Time) {
 	c.Ended, c.Why = at.Round(0).UTC(), why
 }
 
-// AsList returns a list of revision 0 without items, with the chat's id, for front ends that show
-// chats among lists. It is never saved.
+// AsList returns the chat as a list of revision 0 without items, for front ends. It is never saved.
 func (c Chat) AsList() Snapshot {
 	at := cmp.Or(c.Since, c.Used)
 	return Snapshot{List: List{ID: c.ID, Principal: c.Principal, Conversation: c.ID, Client: c.Client, Workspace: c.Folder, Branch: c.Branch,
@@ -179,8 +172,7 @@ const newChat = "New chat"
 // IsChat reports whether the snapshot is [Chat.AsList] of a chat.
 func (s Snapshot) IsChat() bool { return s.Revision == 0 && IsChatID(s.List.ID) }
 
-// Topic is what a chat is about, as a hook of its host said: the title of its next list, unless
-// that is given one.
+// Topic is what a chat is about, as hooks said: the title of its next list, unless that is given one.
 type Topic struct {
 	Text  string      `json:"text,omitempty"` // one line of at most [MaxTitle] runes
 	From  TopicSource `json:"from,omitempty"`
@@ -239,8 +231,7 @@ type Agent struct {
 	Since time.Time
 }
 
-// And adds what is known of another chat. Of several agents an Agent has what the one does that
-// needs a person most.
+// And adds what is known of another chat, in place of what was known if a person is needed there more.
 func (a Agent) And(c Chat) Agent {
 	rank := func(does Doing, asks string) int {
 		if asks != "" {
@@ -279,8 +270,7 @@ func AgentKey(main, agent string) string { return main + "/agent:" + HostID(agen
 // AgentName returns the name of a sub-agent as lists have it.
 func AgentName(agent string) string { return Cut(strings.ToValidUTF8(agent, "?"), 64) }
 
-// HostID returns an id from a client unchanged if it has at most 128 bytes, all visible ASCII, else
-// its digest.
+// HostID returns a client's id unchanged if it has at most 128 bytes, all visible ASCII, else its digest.
 func HostID(id string) string {
 	if len(id) <= 128 && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return id
@@ -297,8 +287,7 @@ func Digest(text string) string {
 // The ids of chats begin with chatPrefix, or with severalPrefix if several chats may share the key.
 const chatPrefix, severalPrefix = "chat-", "chats-"
 
-// ChatID returns the id of the chat of a principal's user that was first known by a key: a digest. An
-// id is returned unchanged.
+// ChatID returns the id, a digest, of the chat of a user that was first known by a key; an id stays unchanged.
 func ChatID(principal, user, key string, isSeveral bool) string {
 	if IsChatID(key) {
 		return key

@@ -20,8 +20,7 @@ type Worker struct {
 
 const maxWorkers = 100 // of a list
 
-// workers returns the agents that work on the list, with the writer of a revision. A new one replaces
-// all that are not here.
+// workers returns the agents of the list with a writer. A new one replaces those that are not here.
 func (d *Draft) workers(w Writer) []Worker {
 	of, all := d.Before.List, d.Before.Workers
 	isKnown := func(o Worker) bool { return o.Chat == d.author }

@@ -23,8 +23,7 @@ type Draft struct {
 	present  func(author string) bool // as [Step.Present]
 }
 
-// NewDraft returns a draft of the revision after before, which is not modified.
-// now is the time of the change.
+// NewDraft returns a draft of the revision after before, which it does not modify, made at now.
 func NewDraft(before Snapshot, now time.Time) *Draft {
 	d, _ := Step{At: now, Change: func(*Draft) error { return nil }}.Draft(before, before)
 	return d
@@ -64,8 +63,7 @@ func (d *Draft) Changed() bool {
 // Earlier returns the items of the list that the conversation held before, if the draft begins the next one.
 func (d *Draft) Earlier() []Item { return d.earlier }
 
-// Begun returns the items that the change puts in progress, and all items in progress that its
-// author put there last.
+// Begun returns the items that the change puts in progress, and all that its author put there last.
 func (d *Draft) Begun() (begun, running []Item) {
 	find := Near(d.Before.Items)
 	for n, item := range d.next.Items {
@@ -110,8 +108,7 @@ func (d *Draft) TakenAway(id string) (Item, bool) {
 	return Item{}, false
 }
 
-// Append adds a pending item at the end for each text, with ids that continue
-// from the last one, and returns these items.
+// Append adds a pending item at the end for each text, with the next ids, and returns these items.
 func (d *Draft) Append(texts ...string) []Item {
 	from := len(d.next.Items)
 	for _, text := range texts {
@@ -305,8 +302,7 @@ func (d *Draft) isAnother(line Line, item Item) bool {
 		slices.ContainsFunc(d.next.Items, func(i Item) bool { return i.Key != "" })
 }
 
-// insert adds a pending item without a text for a line that has one, and returns its index;
-// -1 when it adds none.
+// insert adds a pending item without a text for a line with one, and returns its index; -1 if it adds none.
 func (d *Draft) insert(view View, line Line) int {
 	n, item := ItemNumber(line.ID), Item{Status: Pending, Created: d.now, Holder: d.adder()}
 	switch {

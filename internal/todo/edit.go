@@ -47,12 +47,10 @@ type Edit struct {
 	After    bool     `json:"after,omitempty"`
 	Later    []string `json:"later,omitzero"`
 	Revision int64    `json:"revision,omitempty"`
-	// Seen is the revision that the person saw: an edit of items is merged with what changed since. 0
-	// is the newest.
+	// Seen is the revision that the person saw, from which edits of items are merged; 0 is the newest.
 	Seen int64 `json:"seen,omitempty"`
 	From int64 `json:"from,omitempty"`
-	// Operation identifies the edit, so that it may be sent again if it is not known whether it
-	// arrived; empty if it is sent once.
+	// Operation identifies an edit that may be sent again; else it is empty.
 	Operation string `json:"op,omitempty"`
 }
 
@@ -81,8 +79,7 @@ func (e Edit) OfItems() bool {
 	return !slices.Contains([]EditKind{EditRename, EditArchive, EditUnarchive, EditDelete, EditUndelete}, e.Do)
 }
 
-// Clean returns the edit with its text as [CleanText] makes it, or an [*InputError] if no list can be
-// edited so.
+// Clean returns the edit with its text as [CleanText] makes it, or an [*InputError] if it fits no list.
 func (e Edit) Clean() (Edit, error) {
 	clean := CleanText
 	if e.Do == EditRename {

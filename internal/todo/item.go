@@ -125,8 +125,7 @@ func (i *Item) setText(text string) {
 	i.Text = text
 }
 
-// Line is an item as a variant writes it: in a write what the caller sent, in a
-// result what the caller is shown.
+// Line is an item as a variant writes it: as the caller sent it, or in a result as the caller is shown it.
 type Line struct {
 	ID     string `json:"id,omitempty"` // empty when the caller sent none
 	Text   string `json:"text"`
@@ -144,20 +143,16 @@ type Line struct {
 	WaitsFor []string `json:"-"`
 }
 
-// View is how a variant sees items: which statuses it shows, and in which words, as in the table of
-// docs/spec/variants.md.
+// View is which statuses a variant shows, and in which words, as in the table of docs/spec/variants.md.
 type View struct {
 	// Words maps a core status to the variant's word. Items with a status that is missing here are not shown.
-	Words  map[Status]string
-	Active bool // the variant has an active text
-	Keys   bool // its callers give items ids of their own, see [Item.Key]
-	// Unlisted is true if callers may also send core statuses for which Words has another word. Such a
-	// status is then shown as it was sent.
-	Unlisted bool
+	Words    map[Status]string
+	Active   bool // the variant has an active text
+	Keys     bool // its callers give items ids of their own, see [Item.Key]
+	Unlisted bool // true if callers may also send core statuses that have another word; they are shown as sent
 }
 
-// Show returns an item as a line, whose Text is the title in a view without active texts. ok is
-// false for an item that the view leaves out.
+// Show returns an item as a line, in a view without active texts with its title; ok is false if the view leaves it out.
 func (v View) Show(item Item) (line Line, ok bool) {
 	word, ok := v.Words[item.Status]
 	if !ok {
@@ -221,8 +216,7 @@ func (v View) Core(word string) (Status, bool) {
 	return "", false
 }
 
-// Accepts returns the words that a caller may send, in the order of [View.Core], without repeats and
-// without those that are [View.Unlisted].
+// Accepts returns the words that are not Unlisted, without repeats, in the order of [View.Core].
 func (v View) Accepts() []string {
 	words := make([]string, 0, 6)
 	for _, s := range []Status{Pending, InProgress, Completed, Failed, Blocked, Cancelled} {

@@ -72,8 +72,7 @@ func rename(items, base []Item, renamed map[string]string) {
 	}
 }
 
-// withMissing adds to items those of others that stay and are missing, each behind the item that it
-// follows there.
+// withMissing adds to items those of others that stay and are missing, behind those that they follow there.
 func withMissing(items, others []Item, stays func(Item) bool) []Item {
 	placed, last, following := placesOf(items), "", make(map[string][]Item)
 	for _, item := range others {
@@ -191,8 +190,7 @@ func lineKeys(l Line) [ranks]string {
 	return [ranks]string{l.ID, l.Text + "\n" + l.Active + "\n" + l.Status, l.Text, l.Text, Fold(l.Text)}
 }
 
-// itemKeys returns the keys of lines that may match an item, in the order of [lineKeys]; for an item
-// that the view leaves out, in the second half.
+// itemKeys returns the [lineKeys] of lines that may mean an item; in the second half if the view leaves it out.
 func itemKeys(view View, i Item) (keys [2 * ranks][]string) {
 	shown, isShown := view.Show(i)
 	at := keys[ranks:]

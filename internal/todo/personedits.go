@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// This file keeps what a person did to a list from the habit of agents (docs/spec/variants.md, "A
-// person's edits").
+// This file keeps people's edits from agents' habits (docs/spec/variants.md, "A person's edits").
 
 // MaxRepeats is how often an agent that sends what a person replaced is told so. After that its wish counts.
 const MaxRepeats = 3
@@ -64,8 +63,7 @@ func (e *PersonEdit) stays(isOverridden, isReplaced bool) bool {
 	return isReplaced && !isOverridden && e.Repeats < MaxRepeats
 }
 
-// Overridden reports whether an agent replaced the person's wording, or put back an item that the
-// person deleted.
+// Overridden reports whether an agent replaced the person's wording, or put back what the person deleted.
 func (i Item) Overridden() bool {
 	return i.PersonEdit.Text != "" && i.PersonEdit.Text != i.Text || i.Deleted
 }
@@ -143,8 +141,7 @@ func (v View) placesOf(items []Item) map[string]int {
 	return places
 }
 
-// inOrderOf returns items in the order of another list. An item that is not on that one stays behind
-// the item that it followed, or at the end.
+// inOrderOf returns items in the order of another list; others stay behind the item that they followed, or last.
 func inOrderOf(other, items []Item) []Item {
 	place, rank, last := placesOf(other), make(map[string]int, len(items)), -1
 	for _, item := range items {
@@ -168,8 +165,7 @@ const (
 	maxExcerpt = 40    // runes of a text that names an item
 )
 
-// Told returns a text as an agent is told it: of more than 500 runes only both ends. An agent may
-// write it for the whole text.
+// Told returns a text as agents are told it: of a long one both ends. An agent may write that for the whole.
 func Told(text string) string {
 	if utf8.RuneCountInString(text) <= maxTold {
 		return text
@@ -267,8 +263,7 @@ func (d *Draft) keepAdded(saw Snapshot) (kept []Difference) {
 	return kept
 }
 
-// keepDeleted leaves out items that a person deleted and the agent sends as new ones. One on which the
-// agent insists stays, as overridden.
+// keepDeleted leaves out what a person deleted and the agent sends as new, unless it insists.
 func (d *Draft) keepDeleted() (kept []Difference) {
 	gone, items, known := slices.Clone(d.next.Gone), make([]Item, 0, len(d.next.Items)), Near(d.Before.Items)
 	for n, item := range d.next.Items {

@@ -2,8 +2,7 @@ package todo
 
 import "slices"
 
-// Sent is what a whole-list write sends, in the words of View. Lines are nil in other writes, and
-// empty, not nil, to clear the list.
+// Sent is what a whole-list write sends. Lines are empty, not nil, to clear the list; nil in other writes.
 type Sent struct {
 	Lines []Line
 	View  View
@@ -22,8 +21,7 @@ func (s *Sent) HasAny(list Snapshot) bool {
 // NamesAll reports whether each line names an item of a list by its id.
 func (s *Sent) NamesAll(list Snapshot) bool { return s.named(list.Items) == len(s.Lines) }
 
-// named counts the lines that name an item by its id. Numbers as an agent's own ids begin anew with
-// each plan, and name none.
+// named counts lines that name an item by its id. An agent's own numbers, which begin anew with each plan, do not.
 func (s *Sent) named(items []Item) (count int) {
 	places := s.View.placesOf(items)
 	for _, l := range s.Lines {

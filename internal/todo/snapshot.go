@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// List is what all snapshots of a list have in common. It does not change after
-// the list's first revision, except Parent.
+// List is what all snapshots of a list have in common. Only Parent changes after the first revision.
 type List struct {
 	ID           string `json:"id"`                     // random, 128 bits or more, lower-case letters and digits
 	Principal    string `json:"principal,omitempty"`    // whose list it is; empty is the server itself
@@ -24,8 +23,7 @@ type List struct {
 	// Mirrored is true for a copy of a list that the agent keeps in a todo tool of its host's own. Only
 	// a write that may begin such a list changes its items, see [ErrMirrored].
 	Mirrored bool `json:"mirrored,omitempty"`
-	// Previous is the id of the list that the conversation held before; empty for none, or if that may
-	// be another chat's.
+	// Previous is the list that the conversation held before; empty for none, or perhaps another chat's.
 	Previous string `json:"previous,omitempty"`
 	Chat     string `json:"chat,omitempty"` // the host's own id of the chat that began the list; empty if not known
 	// Topic is what the list is about, in one line of at most [MaxTitle] runes, see [List.Begins].
@@ -50,8 +48,7 @@ type Operation struct {
 	Digest string `json:"digest,omitempty"`
 }
 
-// Snapshot is a complete list at one revision. It is immutable: nobody may
-// change it. Its JSON is what stores keep.
+// Snapshot is a complete list at one revision. It is immutable. Its JSON is what stores keep.
 type Snapshot struct {
 	List     List   `json:"list,omitzero"`
 	Revision int64  `json:"revision"` // 1, 2, 3 … without gaps; 0 is a list that is not saved yet
@@ -61,8 +58,7 @@ type Snapshot struct {
 	LastID  int       `json:"last_id"` // the highest item id, as a number, ever used in the list
 	Updated time.Time `json:"updated"`
 	Worked  time.Time `json:"worked,omitzero"` // when an agent last wrote; zero for never, or not known
-	// Workers are the agents that work on the list together, in the order in which they came;
-	// empty while there is one alone.
+	// Workers are the agents that work on the list, in the order in which they came; empty for one alone.
 	Workers    []Worker `json:"workers,omitempty"`
 	GivenTitle string   `json:"title,omitempty"` // by a person, a host or an agent; empty for none
 	// Explanation is what the agent that made the revision said of it, in one line of at
@@ -77,12 +73,10 @@ type Snapshot struct {
 	Later []Item `json:"later,omitempty"`
 	// Archived is true if front ends do not show the list by default. A change of items ends it.
 	Archived bool `json:"archived,omitempty"`
-	// Lapsed is true if the list counts as Archived because it was left open and nobody changed it for
-	// [LapseAfter]. It is never stored.
+	// Lapsed is true if Archived is by age alone: nobody changed the open list for [LapseAfter]. It is never stored.
 	Lapsed     bool   `json:"-"`
 	ReplacedBy string `json:"replaced_by,omitempty"` // the list that the conversation began instead; empty if not archived for one
-	// Deleted is true if a person deleted the list: no conversation holds it, no query finds it, and after
-	// a day the store removes it.
+	// Deleted is true after a person deleted the list: no query finds it, and after a day the store removes it.
 	Deleted bool   `json:"deleted,omitempty"`
 	Writer  Writer `json:"writer,omitzero"`
 	// Other is the newest revision before this one whose writer was a person if this
@@ -94,13 +88,11 @@ type Snapshot struct {
 	// Seq orders all snapshots of one store by commit: a later save has a
 	// larger Seq, whatever its list. Set by the store; not dense.
 	Seq int64 `json:"-"`
-	// Stood is the Seq of the list's chat in a snapshot that watchers are sent again because the chat's
-	// agent does something else; else 0.
+	// Stood is the Seq of the list's chat if watchers are sent the snapshot for a change of the chat; else 0.
 	Stood int64 `json:"-"`
 }
 
-// Leaves reports whether a snapshot deletes or archives its list, which a full store accepts, since
-// it makes room.
+// Leaves reports whether a snapshot deletes or archives its list, which a full store accepts: it makes room.
 func (s Snapshot) Leaves(before Snapshot) bool { return s.Deleted || s.Archived && !before.Archived }
 
 // Follows reports whether a snapshot may be saved when before is the newest one of its
@@ -109,8 +101,7 @@ func (s Snapshot) Follows(before Snapshot) bool {
 	return s.Revision == before.Revision+1 || before.Revision == 0 && s.Revision > 0
 }
 
-// IsNewer reports whether a snapshot is of a later revision of its list than another one, or of a
-// later state of its agent.
+// IsNewer reports whether a snapshot is of a later revision of its list, or of a later state of its agent.
 func (s Snapshot) IsNewer(than Snapshot) bool {
 	return s.Revision > than.Revision || s.Revision == than.Revision && s.Stood > than.Stood
 }

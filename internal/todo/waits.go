@@ -124,8 +124,7 @@ func checkWaits(items []Item) error {
 			waiting[i.ID] = i.Waits()
 		}
 	}
-	// Items that wait for none of the others are removed, until none is: the rest is a cycle, or waits
-	// for one.
+	// Items that wait for none of the others are removed, until none is: the rest has a cycle.
 	isLeft := func(id string) bool { return waiting[id] != nil }
 	for before := -1; before != len(waiting); {
 		before = len(waiting)
