@@ -33,7 +33,7 @@ type Edits struct {
 
 // EditsOf returns the edits of a list; saw is what [board.Lists.Saw] returns.
 func EditsOf(saw, list todo.Snapshot) Edits {
-	e := Edits{Saw: saw.Revision}
+	e := Edits{Saw: saw.Revision, Overridden: make(map[string]string)}
 	for _, d := range todo.Diff(saw, list) {
 		e.Unseen = append(e.Unseen, cmp.Or(d.After.ID, d.Before.ID))
 	}
@@ -45,9 +45,6 @@ func EditsOf(saw, list todo.Snapshot) Edits {
 		before, _ := find(n, i.ID)
 		switch {
 		case i.Overridden():
-			if e.Overridden == nil {
-				e.Overridden = make(map[string]string)
-			}
 			if e.Overridden[i.ID] = i.PersonEdit.Text; i.Deleted {
 				e.Overridden[i.ID] = Deleted
 			}

@@ -110,10 +110,8 @@ func (k Keep) CheckBytes(u Usage, begins bool) error {
 		return &FullError{Err: ErrStoreFull, Detail: fmt.Sprintf("%d %% of %s are in use; delete lists, or `todo-mcp prune` removes old ones",
 			part, fmt.Sprintf(whose, most/mb))}
 	}
-	if err := full(u.Own, k.Bytes/100*share, "the %d MB that one account may use, a quarter of --max-size,"); err != nil {
-		return err
-	}
-	return full(u.Bytes, k.Bytes, "%d MB (--max-size)")
+	return cmp.Or(full(u.Own, k.Bytes/100*share, "the %d MB that one account may use, a quarter of --max-size,"),
+		full(u.Bytes, k.Bytes, "%d MB (--max-size)"))
 }
 
 // IsTight reports whether usage needs to be checked: below half of a share nobody can be over a limit.
@@ -147,11 +145,9 @@ func (k Keep) MakeRoom(l todo.List, begins bool, now time.Time, usage func(since
 		}
 	}
 	if begins {
-		if err := k.CheckLists(u.Lists); err != nil {
-			return err
-		}
+		err = k.CheckLists(u.Lists)
 	}
-	return k.CheckBytes(u, begins)
+	return cmp.Or(err, k.CheckBytes(u, begins))
 }
 
 // Oldness returns the time from which the age of lists is counted when a list begins at now: the

@@ -100,12 +100,10 @@ func (d *Draft) Note(sentence string) { d.notes = append(d.notes, sentence) }
 // Item returns the item with an id as edited so far.
 func (d *Draft) Item(id string) (Item, bool) { return d.next.Item(id) }
 
-// TakenAway returns the item with an id that a person took from the list.
+// TakenAway returns the item with an id that a person deleted.
 func (d *Draft) TakenAway(id string) (Item, bool) {
-	if at := indexOf(d.next.Gone, id); at >= 0 && d.next.Gone[at].Deleted {
-		return d.next.Gone[at], true
-	}
-	return Item{}, false
+	item, isGone := Snapshot{Items: d.next.Gone}.Item(id)
+	return item, isGone && item.Deleted
 }
 
 // Append adds a pending item at the end for each text, with the next ids, and returns these items.

@@ -82,10 +82,8 @@ func (r *Report) Tell(base, newest Snapshot, sent *Sent, isKnown, isWrite bool) 
 	if isTitled {
 		r.Titled = newest.GivenTitle
 	}
-	if len(changed) == 0 && !isTitled {
-		return
-	}
 	switch { // Other is the last revision by the other kind of writer
+	case len(changed) == 0 && !isTitled:
 	case newest.Other > base.Revision:
 		r.By = PeopleAndAgents
 	case newest.Writer.Person:

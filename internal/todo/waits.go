@@ -55,9 +55,6 @@ func (d *Draft) link(view View, lines []Line, idOf func(n int) string) (unknown 
 	if view.Keys {
 		d.nameApart()
 	}
-	if !slices.ContainsFunc(lines, func(l Line) bool { return l.WaitsFor != nil }) {
-		return nil
-	}
 	named, places := view.placesOf(d.next.Items), placesOf(d.next.Items)
 	for n, line := range lines {
 		at, isKnown := places[idOf(n)]
