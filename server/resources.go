@@ -23,26 +23,20 @@ import (
 )
 
 func (s *Server) addPrompts() {
-	for _, p := range []struct {
-		name, description, argument, means, title string
-		fill                                      func(r *request, text, argument string) (string, error)
-	}{
-		{"plan", "Plan a piece of work as a todo list, then do it", "goal",
-			"What is to be done; what the conversation is about when left out", "Plan as a todo list",
-			func(_ *request, text, goal string) (string, error) {
-				return strings.ReplaceAll(text, "{{goal}}", cmp.Or(strings.TrimSpace(goal), s.Texts.Words.TheGoal)), nil
-			}},
-		{"resume", "Go on with an unfinished todo list", "list",
-			"Title, name or id of the list; the last one when left out", "Go on with a todo list", s.resume},
-	} {
-		s.mcp.AddPrompt(mcp.NewPrompt(p.name, mcp.WithPromptDescription(p.description),
-			mcp.WithArgument(p.argument, mcp.ArgumentDescription(p.means))),
-			func(ctx context.Context, req mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-				filled, err := p.fill(identified(ctx, req.Params.Meta), s.Texts.Text(p.name), req.Params.Arguments[p.argument])
-				message := mcp.NewPromptMessage(mcp.RoleUser, mcp.NewTextContent(filled))
-				return mcp.NewGetPromptResult(p.title, []mcp.PromptMessage{message}), err
-			})
+	add := func(name, description, argument, means, title string, fill func(r *request, text, argument string) (string, error)) {
+		prompt := mcp.NewPrompt(name, mcp.WithPromptDescription(description), mcp.WithArgument(argument, mcp.ArgumentDescription(means)))
+		s.mcp.AddPrompt(prompt, func(ctx context.Context, req mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+			filled, err := fill(identified(ctx, req.Params.Meta), s.Texts.Text(name), req.Params.Arguments[argument])
+			message := mcp.NewPromptMessage(mcp.RoleUser, mcp.NewTextContent(filled))
+			return mcp.NewGetPromptResult(title, []mcp.PromptMessage{message}), err
+		})
 	}
+	add("plan", "Plan a piece of work as a todo list, then do it", "goal", "What is to be done; what the conversation is about when left out",
+		"Plan as a todo list", func(_ *request, text, goal string) (string, error) {
+			return strings.ReplaceAll(text, "{{goal}}", cmp.Or(strings.TrimSpace(goal), s.Texts.Words.TheGoal)), nil
+		})
+	add("resume", "Go on with an unfinished todo list", "list", "Title, name or id of the list; the last one when left out",
+		"Go on with a todo list", s.resume)
 }
 
 // resume makes the unfinished list that wanted names the current one, and returns the text by which a model continues

@@ -123,11 +123,6 @@ func (r *Request) Forbid(w http.ResponseWriter) *Error {
 	return refusal
 }
 
-const (
-	// resourcePath is the path of the resource that tokens are for.
-	resourcePath = "/mcp"
-	metadataPath = "/.well-known/oauth-protected-resource"
-)
 
 // metadata answers with the metadata of the protected resource (RFC 9728).
 func (e *Edge) metadata(w http.ResponseWriter, r *Request) error {
@@ -185,15 +180,17 @@ var (
 	signInScript string
 )
 
-// The routes for signing in to the panel.
 const (
 	signInPath   = "/signin"
 	startPath    = "/signin/start"
 	callbackPath = "/signin/callback"
 	signOutPath  = "/signout"
-)
+	resourcePath = "/mcp" // of the resource that tokens are for
+	metadataPath = "/.well-known/oauth-protected-resource"
 
-const (
+	// The names of signed cookies, which are also their purposes.
+	sessionCookie = "todo-signed-in"
+	attemptCookie = "todo-signing-in"
 	// sessionLasts is how long a person stays signed in at most, and signInLasts how long signing in with the issuer
 	// may take.
 	sessionLasts, signInLasts = 12 * time.Hour, 10 * time.Minute
@@ -223,11 +220,6 @@ type attempt struct {
 	Expires  time.Time `json:"e"`
 }
 
-// The names of signed cookies, which are also their purposes.
-const (
-	sessionCookie = "todo-signed-in"
-	attemptCookie = "todo-signing-in"
-)
 
 func (e *Edge) routeSignIn() {
 	e.Handle("GET "+signInPath, Text, func(w http.ResponseWriter, r *Request) error {
