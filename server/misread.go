@@ -25,13 +25,9 @@ func noteMisread(ctx context.Context, _ any, _ mcp.MCPMethod, _ any, err error) 
 	}
 }
 
-// reword returns mcp-go's answer; a refusal gets the message's id. It words problems of the params, for which mcp-go
-// has names of Go, adds the timeout if that has passed, and names the tools if an unknown one is called.
-func (r *request) reword(answer mcp.JSONRPCMessage) mcp.JSONRPCMessage {
-	refused, ok := answer.(mcp.JSONRPCError)
-	if !ok {
-		return answer
-	}
+// refusal returns mcp-go's refusal with the message's id. It words problems of the params, for which mcp-go has names
+// of Go, adds the timeout if that has passed, and names the tools if an unknown one is called.
+func (r *request) refusal(refused mcp.JSONRPCError) mcp.JSONRPCError {
 	if r.message.ID != nil {
 		refused.ID = jsonrpc.RequestID(r.message.ID)
 		if r.misread != nil {

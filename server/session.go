@@ -98,7 +98,10 @@ func (s *Server) Handle(ctx context.Context, p Peer, m jsonrpc.Message) (answer 
 		answer = r.question()
 	}
 	if answer == nil {
-		answer = r.reword(s.mcp.HandleMessage(r.ctx, m.Brief))
+		answer = s.mcp.HandleMessage(r.ctx, m.Brief)
+	}
+	if refused, ok := answer.(mcp.JSONRPCError); ok {
+		answer = r.refusal(refused)
 	}
 	if r.errorType == errorReadOnly {
 		return answer, board.ErrReadOnly
@@ -117,7 +120,10 @@ func (s *Server) Listen(ctx context.Context, p Peer, m jsonrpc.Message, send fun
 	defer stream.Close()
 	ended, end := context.WithCancel(r.came)
 	end() // else mcp-go waits for the end, and keeps the whole request
-	answer := r.reword(s.mcp.HandleMessage(ended, m.Brief))
+	answer := s.mcp.HandleMessage(ended, m.Brief)
+	if refused, ok := answer.(mcp.JSONRPCError); ok {
+		answer = r.refusal(refused)
+	}
 	r.message.Brief, r.message.Params, r.said, r.client = nil, nil, nil, mcp.Implementation{} // free them while the stream is open
 	select {
 	case acknowledgement := <-r.acknowledgement:

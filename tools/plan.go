@@ -65,7 +65,9 @@ func createTodos() variant {
 					d.Put(todo.CoreView(), todo.Line{ID: item.ID, Status: s.Status})
 				}
 			}
-			r.noteLeftOut(d)
+			if len(r.leftOut) > 0 {
+				r.noteLeftOut(d)
+			}
 			return nil
 		}}
 	}

@@ -44,22 +44,21 @@ func (v value) missing() bool { return v.kind == 0 || v.kind == 'n' }
 // a word for nothing.
 func (v value) given() bool {
 	isWord := v.kind == '"' && v.surrogate == 0 && slices.Contains(nothings, strings.TrimSpace(v.text))
-	return !v.missing() && !isWord
+	return v.kind != 0 && v.kind != 'n' && !isWord
 }
 
 var nothings = []string{"", "null", "None", "undefined"}
 
 // first returns the value of the first of some fields that is there and not null.
 func (v value) first(name string, others ...string) value {
-	if found := v.get(name); !found.missing() {
-		return found
+	found := v.get(name)
+	for n := 0; n < len(others) && (found.kind == 0 || found.kind == 'n'); n++ {
+		found = v.get(others[n])
 	}
-	for _, other := range others {
-		if found := v.get(other); !found.missing() {
-			return found
-		}
+	if found.kind == 'n' {
+		return value{}
 	}
-	return value{}
+	return found
 }
 
 // optional returns the value of the first of some optional fields that is given.
@@ -293,11 +292,9 @@ func (r *reader) objects(elements []member, list wholeList) (items []member, asT
 	return items, asText
 }
 
-// noteLeftOut adds a note about the lines of a text that were left out, if there are any.
+// noteLeftOut adds a note about the lines of a text that were left out.
 func (r *reader) noteLeftOut(d *todo.Draft) {
-	if len(r.leftOut) > 0 {
-		d.Note(fmt.Sprintf(r.words().LeftOut, firstFew(r.words(), r.leftOut)))
-	}
+	d.Note(fmt.Sprintf(r.words().LeftOut, firstFew(r.words(), r.leftOut)))
 }
 
 // python matches what Python literals write otherwise than JSON: strings, three words, and a comma after the last

@@ -130,7 +130,9 @@ func (l wholeList) read(r *reader, args value) *Call {
 		if explanation != "" {
 			d.Explain(explanation)
 		}
-		r.noteLeftOut(d)
+		if len(r.leftOut) > 0 {
+			r.noteLeftOut(d)
+		}
 		return oneInProgress(d, l, r.words)
 	}}
 }
@@ -312,12 +314,15 @@ func countsOf(n todo.Counts) counts {
 	return counts{n[todo.Completed], n[todo.InProgress], n[todo.Pending], n[todo.Failed], n[todo.Blocked], n[todo.Cancelled]}
 }
 
+// inSummaries are the statuses in the order in which answers count them.
+var inSummaries = todo.Statuses()
+
 // countsText returns how many items have each status: the three usual ones always and in the view's words, the others
 // if there are some (T6).
 func countsText(view todo.View, s todo.Snapshot) string {
 	_, n := show(view, s, func(todo.Line, todo.Item) struct{} { return struct{}{} })
 	var parts []string
-	for i, status := range todo.Statuses() {
+	for i, status := range inSummaries {
 		word := string(status)
 		if i < 3 {
 			word = view.Words[status]

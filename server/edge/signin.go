@@ -123,7 +123,6 @@ func (r *Request) Forbid(w http.ResponseWriter) *Error {
 	return refusal
 }
 
-
 // metadata answers with the metadata of the protected resource (RFC 9728).
 func (e *Edge) metadata(w http.ResponseWriter, r *Request) error {
 	return WriteJSON(w, http.StatusOK, map[string]any{
@@ -219,7 +218,6 @@ type attempt struct {
 	To       string    `json:"t"`
 	Expires  time.Time `json:"e"`
 }
-
 
 func (e *Edge) routeSignIn() {
 	e.Handle("GET "+signInPath, Text, func(w http.ResponseWriter, r *Request) error {
