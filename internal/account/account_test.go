@@ -77,9 +77,8 @@ func TestGroupState(t *testing.T) {
 	}
 }
 
-// Sub-agents' lists are with their main list, the oldest first; one without a main
-// list, or below another sub-agent's, stands for itself. So do lists that are each
-// other's main lists, or their own (BAD-INPUT 106).
+// Sub-agents' lists are with their main list; one without, or below another sub-agent's, stands
+// for itself.
 //
 // BAD-INPUT 106: The same hooks set up twice; sub-agents that are each other's main agents, chats
 // that hold each other's lists → Each list stays one, and can be settled and deleted

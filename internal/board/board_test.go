@@ -188,9 +188,8 @@ func TestKindOf(t *testing.T) {
 	}
 }
 
-// A follower receives each call of its process once, whether or not it changed
-// anything, and of others each that made a revision (docs/spec/variants.md W2, V4),
-// also when the caller set the operation.
+// W2, V4: a follower receives each call of its process once, and of others each that made a
+// revision, also when the caller set the operation.
 func TestCallsAreFollowedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -255,9 +254,8 @@ func (s *unreadableStore) Position(ctx context.Context) (int64, error) {
 	return s.Store.Position(ctx)
 }
 
-// W2: a follower receives no call that was made before it began, also when the
-// store could not be read at that moment. A watcher receives what it may have
-// missed.
+// W2: a follower receives no call that was made before it began, also when the store could not
+// be read at that moment. A watcher receives what it may have missed.
 func TestCallsAreNotReplayed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &unreadableStore{Store: memory.New()}

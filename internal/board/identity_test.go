@@ -121,8 +121,7 @@ func finish(results []reflect.Value) {
 	}
 }
 
-// BAD-INPUT 33, 34: no method changes anything of what another principal has, nor for an
-// identity that may only read, whatever ids and keys it is given.
+// BAD-INPUT 34: no method changes what another principal has, whatever ids it is given.
 //
 // BAD-INPUT 33: A read scope on a write, in each protocol version, also by a hook's event → 403
 // that names the scope; the model refuses it too

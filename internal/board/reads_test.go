@@ -41,9 +41,7 @@ func TestAWriteAfterManyEditsOfAPerson(t *testing.T) {
 	}
 }
 
-// What an agent read at one board counts for its next write at another: it is told of
-// nothing that it has read, and what it then leaves out is gone. A read that shows it
-// nothing new stores nothing.
+// What an agent read at one board counts for its next write at another, and is stored once.
 func TestWhatWasReadIsStored(t *testing.T) {
 	store := &counter{Store: memory.New()}
 	one, other := newBoard(t, store), newBoard(t, store)
@@ -64,9 +62,7 @@ func TestWhatWasReadIsStored(t *testing.T) {
 	}
 }
 
-// A write that is refused has stored nothing before, also if it would begin another plan
-// and tell what a person did to the one before: all that share its transaction in a store
-// would have to run again.
+// A write that is refused has stored nothing before, also if it would begin another plan.
 func TestARefusedWriteStoresNothing(t *testing.T) {
 	store := &counter{Store: memory.New()}
 	d := newDesk(t)
@@ -220,11 +216,8 @@ func conversation(key string) board.Conversation {
 	return board.Conversation{Key: key, Client: "tester", Workspace: "/w"}
 }
 
-// BAD-INPUT 69: a conversation that holds its list reads no other one when it writes it,
-// however many there are of the same client and workspace, or that its key held
-// before.
-// (By a hint alone a whole-list write with new texts is compared with them, see
-// docs/rough-edges.md.)
+// BAD-INPUT 69: a conversation that holds its list reads no other one when it writes it. (For
+// new texts by a hint alone see docs/rough-edges.md.)
 func TestSmallWritesReadNoOtherList(t *testing.T) {
 	kinds := map[string]board.Conversation{"proof": {Key: "chat"}, "hint": {Key: "chat", Hint: true},
 		"shared hint": {Key: "chat", Hint: true, Shared: true}}
@@ -263,9 +256,8 @@ func TestSmallWritesReadNoOtherList(t *testing.T) {
 	}
 }
 
-// A plan of four times as many steps costs about four times as much: no line is compared
-// with every item. A comparison of texts allocates, so allocations count them. Each "c:old*" of
-// a scene is as many items.
+// A plan of four times as many steps costs four times as much: no line is compared with every
+// item, which allocates. Each "c:old*" of a scene is as many items.
 func TestLargeWrites(t *testing.T) {
 	for name, scene := range map[string]string{
 		"a finished plan after a finished one":     "a = proof\na writes c:old*\na writes c:new*",

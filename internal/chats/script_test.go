@@ -66,8 +66,7 @@ func (w where) tells() bool { return w.variable != "" || w.meta != "" }
 //	board LISTS               these are open and not put away
 //	count 2                   so many lists there are
 //
-// In the long form of the tests (TODO_LONG) each is played in all places of its group, else
-// in one of each kind: scene n in the n-th of them, so that every client has scenes.
+// In the long form (TODO_LONG) each is played in all places of its group, else in one of each kind.
 func TestScripts(t *testing.T) {
 	n := 0
 	chattest.EachScene(t, "testdata/*.txtar", func(t *testing.T, scene string) {

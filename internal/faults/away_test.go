@@ -76,9 +76,8 @@ func TestTruncatedStore(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 50: a server whose store was moved away or removed shows no empty board and makes
-// no new store: it refuses, and says why in its log, until the store is back or a backup is
-// restored.
+// BAD-INPUT 50: a server whose store was moved away or removed makes no new one: it refuses, and
+// says why, until the store is back or a backup is restored.
 func TestStoreMovedAway(t *testing.T) {
 	file, s, chat := newStore(t)
 	dir := filepath.Dir(file)

@@ -129,10 +129,8 @@ func (f *fleet) limitFiles(t *testing.T, bytes uint64) {
 	}
 }
 
-// failAgainAndAgain has three processes write to a disk that fails so many times and
-// recovers each time. Now and then they are killed while it fails, and started again
-// when it does not. The last time the power goes soon after that, when what they
-// were acknowledged stands behind what the disk lost.
+// failAgainAndAgain has three processes write to a disk that fails and recovers so many times.
+// Some are killed while it fails. The last time the power goes soon after.
 func failAgainAndAgain(t *testing.T, fault diskFault, times int, random *rand.Rand) *outcomes {
 	t.Helper()
 	d := fault.disk(t, random)
@@ -311,11 +309,8 @@ const (
 // store read-only or writable again.
 type readOnly func(t *testing.T) (path string, as *user, set func(on bool))
 
-// BAD-INPUT 50: when the folder of a store, then its file, then all files become
-// read-only, or the file system as a whole, as Linux makes it when it finds an error in
-// it, reads go on, in the process that has it open and in a fresh one; a
-// write is carried out (an open file stays writable) or refused with the reason.
-// When the store is writable again, so it is for a process that had it open.
+// BAD-INPUT 50: when files of a store, its folder or the file system become read-only, reads go
+// on; a write is carried out (an open file stays writable) or refused with the reason.
 func TestReadOnly(t *testing.T) {
 	for fault, ways := range map[string]map[string]readOnly{
 		"read-only permissions": {

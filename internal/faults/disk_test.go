@@ -331,9 +331,8 @@ func survivor(n *node, l luck, found map[*node]*node) *node {
 	return s
 }
 
-// leave returns the bytes that are left of a file. Each sector has what was written
-// to it up to some moment, and so has the length; the moments are not the same, as
-// a disk writes in the order that suits it.
+// leave returns the bytes that are left of a file: each sector, and the length, as it was at
+// some moment of its own.
 func (l luck) leave(n *node) []byte {
 	moment := func() int {
 		if l.random.Float64() < l.chance {

@@ -56,9 +56,8 @@ func TestPowerLoss(t *testing.T) {
 	}
 }
 
-// losePower writes to a disk until the power goes at a change of it, and checks
-// what is left. It returns the disk that is left, and how many of all acknowledged
-// writes are not on it.
+// losePower writes to a disk until the power goes at a change of it. It returns the disk that is
+// left, and how many of all acknowledged writes are not on it.
 func losePower(t *testing.T, d *disk, l luck, change int, writers []*writer, acks *journal) (left *disk, lost int) {
 	t.Helper()
 	writeUntilPowerGoes(t, d, change, writers, acks)
@@ -133,9 +132,8 @@ func (d *disk) isDead() bool {
 	}
 }
 
-// A disk that says it synced what it did not loses acknowledged writes, and the
-// check finds it: files stand for a program that does not sync its log, folders for
-// one that does not sync the names that lead to its store.
+// The check finds it when a disk loses acknowledged writes: of a program that does not sync its
+// log, or the names that lead to its store.
 func TestPowerLossIsFound(t *testing.T) {
 	if why := canMount(t); why != "" {
 		notRun(t, "power loss, check of the check", why)
@@ -163,9 +161,8 @@ func TestPowerLossIsFound(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 49: what a hook was told before it ended with power is on the lists after the
-// power went, at any change of the disk, also the first on a fresh account: what it left for
-// whoever reads the lists next, and what that one wrote.
+// BAD-INPUT 49: what a hook was told before it ended is on the lists after the power went, also
+// on a fresh account.
 func TestHookPowerLoss(t *testing.T) {
 	if why := canMount(t); why != "" {
 		notRun(t, "power loss, hooks", why)

@@ -319,9 +319,8 @@ func noCopies(t *testing.T, dir, whole string) map[string]string {
 	return wrong
 }
 
-// checkSessionsContinue checks that sessions go on at a server on a restored store, with the lists
-// of their names, and that who watches is shown it. What is written then is newer than
-// all that was restored.
+// checkSessionsContinue checks that sessions go on with the lists of their names, that who
+// watches is shown it, and that what is written counts as newer than what was restored.
 func checkSessionsContinue(t *testing.T, store string, clients []*chattest.Chat) {
 	t.Helper()
 	s := must(newServing(t, ownerOf(t, store), "--store", store))(t)

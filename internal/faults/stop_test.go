@@ -130,9 +130,8 @@ func (f *inFlight) end(t *testing.T, p *process, signalled time.Time) {
 	f.slowest = max(f.slowest, time.Since(signalled))
 }
 
-// stopServing sends calls in twenty sessions to a server, which cannot write as long
-// as the store is held; so all are in flight. It then has the server end, and lets go of
-// the store once that listens no more.
+// stopServing sends calls in twenty sessions to a server that cannot write, so that all are in
+// flight, has it end, and lets it write once it listens no more.
 func stopServing(t *testing.T, path string, calls int, out *inFlight) {
 	t.Helper()
 	s := mustServe(t, "--store", "sqlite:"+path)

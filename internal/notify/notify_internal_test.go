@@ -224,11 +224,8 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// A list is told of when it has stood so for a while, once, and not again before long;
-// not what was so before, nor what a person did.
-//
-// Each row has how a list stands from when on, by hand of a person where it says so, and
-// what is told when. "none" is that it is not there.
+// A list is told of when it has stood so for a while, once, and not again before long; not what
+// was so before, nor what a person did.
 func TestTracker(t *testing.T) {
 	for name, c := range map[string]struct{ stands, told string }{
 		"waits":                      {"0s working, 10s waiting", "25s waiting"},

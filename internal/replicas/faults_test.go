@@ -57,10 +57,7 @@ func TestRollingRestart(t *testing.T) {
 	}, "--drain", "1")
 }
 
-// Replicas that are killed lose nothing that was acknowledged, and a call that failed is
-// repeated without being applied twice.
-//
-// BAD-INPUT 51
+// BAD-INPUT 51: a call that failed is repeated without being applied twice.
 func TestKilledReplicas(t *testing.T) {
 	underLoad(t, func(f *fleet, l *load) {
 		kills := programtest.Size(2, 40)

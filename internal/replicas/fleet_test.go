@@ -180,9 +180,8 @@ func (r *replica) ask(ctx context.Context) {
 // default: nothing is sent on one that the replica is about to close.
 var passing = &http.Transport{DisableKeepAlives: true}
 
-// RoundTrip passes a request to the next replica that is ready, and to another one
-// when the connection is refused: then nothing was sent. A request that was sent is
-// never sent again.
+// RoundTrip passes a request to the next replica that is ready. One that was sent is never sent
+// again.
 func (f *fleet) RoundTrip(r *http.Request) (*http.Response, error) {
 	var err error
 	first := int(f.next.Add(1))
@@ -200,10 +199,8 @@ func (f *fleet) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, fmt.Errorf("no replica takes the request: %w", err)
 }
 
-// restart ends a replica as an operator does, by a signal alone: it is not ready then,
-// so that the balancer sends it nothing more, and goes on for as long as the fleet's
-// --drain says. restart starts it again at its address, and returns how long the end
-// took.
+// restart ends a replica by a signal, so that it drains, starts it again at its address, and
+// returns how long the end took.
 func (f *fleet) restart(i int) (took time.Duration) {
 	f.Helper()
 	r := f.replicas[i]

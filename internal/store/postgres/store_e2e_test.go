@@ -183,11 +183,8 @@ func pooled(t testing.TB, add string, settings ...string) func(testing.TB) strin
 	}
 }
 
-// Behind a pooler of transactions a store keeps every promise, as its address is, without a
-// setting of the pooler or of the store: each transaction may be on another connection,
-// which has no prepared statement and no setting of this program. Here is what a connection
-// of its own would give: every statement, in a transaction and beside one, and the locks of
-// two stores on the same keys and lists.
+// Behind a pooler of transactions, where each may be on another connection, a store keeps every
+// promise, as its address is.
 func TestPooler(t *testing.T) {
 	address := pooled(t, "")
 	storetest.RunBeside(t, func(t testing.TB) board.Store { return open(t, address(t)) })

@@ -193,10 +193,8 @@ func hold(t *testing.T, address, statement string) {
 	must(conn.Exec(t.Context(), "BEGIN; "+statement))(t)
 }
 
-// Who goes on from a Seq misses no chat and no list, whichever of both was given its Seq first
-// and is committed last. All that is committed is read at once by who does not ask what is new.
-// Transactions of other programs, in another database of the cluster or in this one, hold up
-// nobody.
+// Who goes on from a Seq misses no chat and no list, whichever of both is committed last.
+// Transactions of other programs hold up nobody.
 func TestHorizon(t *testing.T) {
 	address := newDatabase(t)
 	s := open(t, address)

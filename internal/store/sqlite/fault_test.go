@@ -216,9 +216,7 @@ func TestDamagedSeen(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 74: a process that sleeps for as long as it likes between its check
-// that there is no file and its removal of what a deleted one left does not
-// remove the log of a file that another process has made meanwhile.
+// The log of a file that another process has made meanwhile is not removed as an old one.
 //
 // BAD-INPUT 74: A process that sleeps or is killed while it makes the store file → Others wait
 // under a system lock, which ends with it
@@ -272,10 +270,8 @@ func TestTemporaryFileOfADeadProcess(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 49: before the first save is acknowledged, the name of the file and
-// of every folder above it is on disk, whoever made the folder: another process
-// may have made it and not come to sync it. Later processes sync none: each hook of an
-// agent is one.
+// BAD-INPUT 49: before the first save is acknowledged, the names of the file and of every folder
+// above it are on disk, whoever made the folder. Later processes sync none.
 func TestFoldersSurvivePowerLoss(t *testing.T) {
 	synced := map[string]bool{}
 	really := syncFolder

@@ -225,9 +225,7 @@ func counted(t testing.TB, path string, counters ...sqlite.DBStatusOp) (pages fu
 	}
 }
 
-// BAD-INPUT 69: no call and no front end makes SQLite look at more of the file the
-// more lists there are, but for the depth of its trees: a query without the index that
-// it needs looks at ten times as much in ten times as many.
+// A query without the index that it needs looks at ten times as much in ten times as many lists.
 //
 // BAD-INPUT 69: A small write beside 73 large lists, or to a list edited hundreds of times → It
 // takes no longer. No other list is read where the key is proof or an item is named, else up to

@@ -24,11 +24,8 @@ func locked(t *testing.T, path string) bool {
 	return false
 }
 
-// BAD-INPUT 51: from its first read on, a store keeps its lock on the file,
-// whatever other stores in the process do. Opening and closing another
-// descriptor of the file would drop the lock. An older SQLite (a shell, a
-// backup) would then delete the log when it closes the file, and acknowledged
-// saves with it.
+// A store keeps its lock on the file from its first read on: without it an older SQLite that
+// closes the file would delete the log.
 //
 // BAD-INPUT 51: Processes on one SQLite file, replicas on one PostgreSQL, writing one list or
 // conversation → No update is lost, no call fails, one list begins

@@ -31,10 +31,7 @@ func filesOf(t testing.TB, path string) files {
 	return all
 }
 
-// A file of a newer program, of another one, a damaged
-// one, and an empty one beside a log with acknowledged saves, which SQLite would delete,
-// are refused by opening and by a store that was opened before they came. The error says
-// what to do, and not a byte of them changes (BAD-INPUT 52).
+// So does a store that was opened before they came.
 //
 // BAD-INPUT 52: As store: a file of a newer version, of another program, damaged, a dangling link,
 // a pipe, an empty database beside a log → Refused with what to do; untouched

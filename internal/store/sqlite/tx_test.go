@@ -19,9 +19,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// A steady write reads nothing from the disk, writes few pages to it, and looks at few of
-// what SQLite has in memory: what it needs to know it has stored itself. After another connection
-// has written it reads the list and what its chat has seen once.
+// A steady write reads nothing from the disk, and looks at few pages: what it needs to know it
+// has stored itself, unless another connection has written.
 func TestSteadyUpdateReadsNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	read, pages, wrote := counted(t, path, sqlite.DBStatusCacheMiss), counted(t, path, looks...), counted(t, path, sqlite.DBStatusCacheWrite)
@@ -228,9 +227,8 @@ func badUpdate(ctx context.Context, key board.Key, end func(board.Tx) error) fun
 	}
 }
 
-// What an update stored before it was refused, met a damaged row, broke a rule of the
-// tables, could not be encoded or panicked is taken back, and nothing of the others in
-// its transaction, before and after it: they read what they stored, and not what it did.
+// What an update stored before it failed, in whatever way, is taken back, and nothing of the
+// others in its transaction.
 func TestBatchAnswersEachUpdate(t *testing.T) {
 	path, s := newStore(t)
 	ctx, key := t.Context(), board.Key{Chat: "c"}
@@ -276,9 +274,8 @@ func TestBatchAnswersEachUpdate(t *testing.T) {
 	checkIntegrity(t, path)
 }
 
-// A body that is not as it was written, and a column with a value of another type, are
-// damage of one list, which is not read: others are written in the same transaction. Who
-// reads several is given the others, as many as wanted, and the store knows what is left out.
+// A damaged row costs its list alone: others are written in the same transaction, and read, as
+// many as wanted. The store knows what is left out.
 func TestDamagedRecord(t *testing.T) {
 	path, s := newStore(t)
 	for _, next := range []todo.Snapshot{snapshot("body", 1), snapshot("type", 1), snapshot("null", 1), snapshot("good", 1)} {
