@@ -42,9 +42,7 @@ func freePort(t *testing.T) string {
 	t.Helper()
 	l := servertest.Must(net.Listen("tcp", ":0"))(t)
 	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	servertest.Check(t, err)
-	return port
+	return fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
 }
 
 // site is what compose.yaml describes, as processes of this machine: the replicas
@@ -91,12 +89,9 @@ func (s *site) run(t *testing.T, in []byte, args ...string) []byte {
 // and returns when it is ready.
 func (s *site) replica(t *testing.T, ip string, others ...string) *programtest.Process {
 	t.Helper()
-	p, err := programtest.Start(t, program, s.dir, nil, append([]string{"serve", "--store", s.store, "--tokens", s.tokens, "--addr", ip + ":" + s.http, "--admin-addr", ip + ":" + s.admin,
-		"--public-url", s.address, "--trusted-proxies", "127.0.0.0/8", "--drain", "3"}, others...)...)
-	if err == nil {
-		_, err = p.URL()
-	}
-	servertest.Check(t, err)
+	p := servertest.Must(programtest.Start(t, program, s.dir, nil, append([]string{"serve", "--store", s.store, "--tokens", s.tokens, "--addr", ip + ":" + s.http, "--admin-addr", ip + ":" + s.admin,
+		"--public-url", s.address, "--trusted-proxies", "127.0.0.0/8", "--drain", "3"}, others...)...))(t)
+	servertest.Must(p.URL())(t)
 	s.await(t, "http://"+ip+":"+s.admin+"/readyz", "ok")
 	return p
 }

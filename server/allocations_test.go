@@ -76,11 +76,8 @@ func TestAllocations(t *testing.T) {
 		}
 	}
 	if *update {
-		data, err := json.MarshalIndent(got, "", "  ")
-		if err == nil {
-			err = os.WriteFile(path, append(data, '\n'), 0o644)
-		}
-		servertest.Check(t, err)
+		data := servertest.Must(json.MarshalIndent(got, "", "  "))(t)
+		servertest.Check(t, os.WriteFile(path, append(data, '\n'), 0o644))
 	}
 	data := servertest.Must(os.ReadFile(path))(t)
 	var golden map[string]cost

@@ -3,7 +3,6 @@ package server_test
 import (
 	"context"
 	"io"
-	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -44,13 +43,7 @@ func useAsClient(t *testing.T, transport mcp.Transport, era string) {
 	})
 	session := servertest.Must(client.Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: era}))(t)
 	defer session.Close()
-	has := func(what, got, want string) {
-		t.Helper()
-		if !strings.Contains(got, want) {
-			t.Errorf("%s: %s, want %s", what, got, want)
-		}
-	}
-	has("protocol version", session.InitializeResult().ProtocolVersion, era)
+	servertest.Has(t, "protocol version", session.InitializeResult().ProtocolVersion, era)
 	servertest.Check(t, session.Subscribe(ctx, &mcp.SubscribeParams{URI: "todo://list"}))
 	if list := servertest.Must(session.ListTools(ctx, nil))(t); len(list.Tools) != len(tools.Names()) {
 		t.Fatalf("%d tools", len(list.Tools))
@@ -61,17 +54,17 @@ func useAsClient(t *testing.T, transport mcp.Transport, era string) {
 	call := func(tool string, args map[string]any, want string) {
 		t.Helper()
 		res := servertest.Must(session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args}))(t)
-		has(tool, res.Content[0].(*mcp.TextContent).Text, want)
+		servertest.Has(t, tool, res.Content[0].(*mcp.TextContent).Text, want)
 		if res.IsError || res.StructuredContent == nil {
 			t.Errorf("%s: no structured content", tool)
 		}
 	}
 	call("TodoWrite", map[string]any{"todos": []any{item("A", "in_progress"), item("B", "pending")}}, "Todo list updated: 0 completed, 1 in_progress, 1 pending")
-	has("updated", <-updated, "todo://list")
+	servertest.Has(t, "updated", <-updated, "todo://list")
 	call("update_todo", map[string]any{"id": "1", "status": "completed"}, "[x] #1 A")
 	read := servertest.Must(session.ReadResource(ctx, &mcp.ReadResourceParams{URI: "todo://list"}))(t)
-	has("todo://list", read.Contents[0].Text, `"status":"completed"`)
-	has("todo://list", read.Contents[1].Text, "- [x] A")
+	servertest.Has(t, "todo://list", read.Contents[0].Text, `"status":"completed"`)
+	servertest.Has(t, "todo://list", read.Contents[1].Text, "- [x] A")
 	if _, err := session.ReadResource(ctx, &mcp.ReadResourceParams{URI: "todo://lists/unknown"}); err == nil {
 		t.Error("an unknown list was read")
 	}
@@ -80,7 +73,7 @@ func useAsClient(t *testing.T, transport mcp.Transport, era string) {
 		want      string
 	}{"resume": {nil, "- #2 B"}, "plan": {map[string]string{"goal": "ship {{goal}}"}, "ship {{goal}}"}} {
 		prompt := servertest.Must(session.GetPrompt(ctx, &mcp.GetPromptParams{Name: name, Arguments: of.arguments}))(t)
-		has(name, prompt.Messages[0].Content.(*mcp.TextContent).Text, of.want)
+		servertest.Has(t, name, prompt.Messages[0].Content.(*mcp.TextContent).Text, of.want)
 	}
 	offered := servertest.Must(session.Complete(ctx, &mcp.CompleteParams{Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: "resume"},
 		Argument: mcp.CompleteParamsArgument{Name: "list"}}))(t)

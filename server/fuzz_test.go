@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server"
@@ -30,12 +31,7 @@ func newFuzzed(t *testing.T) *fuzzed {
 	t.Helper()
 	f := &fuzzed{store: memory.New()}
 	f.server = servertest.New(t, f.store, nil)
-	b := board.NewBoard(f.store)
-	defer b.Close()
-	out, err := b.As("somebody").Apply(t.Context(), board.Write{Target: board.Target{Conversation: board.Conversation{Key: "x"}},
-		Change: func(d *todo.Draft) error { d.Append(secret); return nil }})
-	servertest.Check(t, err)
-	f.foreign = out.After
+	f.foreign = chattest.Write(t, f.store, "somebody", board.Write{Target: board.Target{Conversation: board.Conversation{Key: "x"}}, Change: chattest.Adds(secret)})
 	return f
 }
 

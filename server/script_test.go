@@ -132,7 +132,7 @@ func (s *stage) Does(of *chattest.Script, words []string) bool {
 	case first == "none":
 		s.Expect()
 	case first == "lists":
-		s.Expect(plans(rest)...)
+		s.Expect(strings.Split(strings.ReplaceAll(rest, "empty", ""), " | ")...)
 	case first == "complete":
 		if got := of.Answer.Result.ResultType; got != "complete" {
 			s.Errorf("the answer is of the type %q", got)
@@ -180,17 +180,6 @@ func (s *stage) Does(of *chattest.Script, words []string) bool {
 		return false
 	}
 	return true
-}
-
-// plans returns lists in short; "empty" is one without items.
-func plans(text string) []string {
-	all := strings.Split(text, " | ")
-	for i, plan := range all {
-		if plan == "empty" {
-			all[i] = ""
-		}
-	}
-	return all
 }
 
 // Fact returns what is stored of a list.

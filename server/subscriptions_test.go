@@ -15,7 +15,7 @@ import (
 // minute
 func TestOnlyOwnResourcesAreSubscribed(t *testing.T) {
 	c := (&chattest.Rig{T: t, By: chattest.Session, Store: chattest.Memory()}).Connect()
-	before := servertest.Heap()
+	grew := servertest.Grows(t)
 	long := strings.Repeat("x", 900<<10)
 	for n := range 12 {
 		for _, uri := range []string{"todo://lists/", "file:///" + long, fmt.Sprint("todo://lists/", n, long)} {
@@ -25,9 +25,7 @@ func TestOnlyOwnResourcesAreSubscribed(t *testing.T) {
 			}
 		}
 	}
-	if grown := int64(servertest.Heap()) - int64(before); grown > 8<<20 {
-		t.Errorf("64: %d bytes grown", grown)
-	}
+	grew("64", 8<<20)
 }
 
 // A session's next stream begins with all that it subscribed to, which may have

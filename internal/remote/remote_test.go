@@ -24,23 +24,11 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// startServer starts a todo-mcp server and returns it with its lists.
-func startServer(t *testing.T) (board.Lists, *httptest.Server) {
-	t.Helper()
-	s := servertest.New(t, nil, nil)
-	return s.Board.As(""), servertest.Serve(t, s, nil)
-}
-
 // writeItems appends items to a named list, and returns its id.
 func writeItems(t *testing.T, lists board.Lists, name string, texts ...string) string {
 	t.Helper()
-	out, err := lists.Apply(context.Background(), board.Write{
-		Target: board.Target{Conversation: board.Conversation{Key: "name:" + name, Name: name}},
-		Writer: todo.Writer{Client: "tester", Variant: "create_todos"},
-		Change: func(d *todo.Draft) error { d.Append(texts...); return nil },
-	})
-	servertest.Check(t, err)
-	return out.After.List.ID
+	w := board.Write{Target: board.Target{Conversation: board.Conversation{Key: "name:" + name, Name: name}}, Writer: todo.Writer{Client: "tester", Variant: "create_todos"}}
+	return servertest.Apply(t, lists, w, func(d *todo.Draft) { d.Append(texts...) }).List.ID
 }
 
 // follow runs c.Follow until the test ends. next returns the next callback as text, or
@@ -93,7 +81,8 @@ func newClient(t *testing.T, url, token string) *Client {
 // Follow reports changes of a real server, and after a reconnection those made
 // while it was disconnected.
 func TestFollow(t *testing.T) {
-	lists, ts := startServer(t)
+	s := servertest.New(t, nil, nil)
+	lists, ts := s.Board.As(""), servertest.Serve(t, s, nil)
 	c := newClient(t, ts.URL+"/", "")
 	onPause := func() {}
 	c.pause = func(context.Context, int) { onPause() }

@@ -156,18 +156,13 @@ func TestSearch(t *testing.T) {
 		"search=" + url.QueryEscape(strings.Repeat("\x00<é%_", 3000)) + "&history=true": "",
 	} {
 		var got []string
-		pages := 0
-		for address := site + "/api/lists?" + query; address != ""; pages++ {
-			body, next := pageOf(t, address, "next")
+		pages := walk(t, site+"/api/lists?"+query, "next", func(body []byte) {
 			var found []struct{ Found todo.Said }
-			if err := json.Unmarshal(body, &found); err != nil {
-				t.Fatalf("%s: %s, %v", address, body, err)
-			}
+			servertest.Check(t, json.Unmarshal(body, &found))
 			for _, f := range found {
 				got = append(got, fmt.Sprintf("%s %d %t", f.Found.Text, f.Found.Revision, f.Found.Left))
 			}
-			address = next
-		}
+		})
 		if strings.Join(got, ", ") != want || pages > 3 {
 			t.Errorf("%.60s: %q in %d pages, want %q", query, got, pages, want)
 		}
@@ -331,22 +326,20 @@ func TestWorkspacePagesOverPlans(t *testing.T) {
 		}
 		one(servertest.Todos("pending", texts...))
 	}
-	want, pages := 100, 0
-	for page := address + "/api/workspace"; page != ""; pages++ {
-		body, before := pageOf(t, page, "prev")
+	want := 100
+	pages := walk(t, address+"/api/workspace", "prev", func(body []byte) {
 		var part struct{ History []struct{ ID string } }
 		if err := json.Unmarshal(body, &part); err != nil || len(part.History) == 0 || len(body) > 3<<19 {
-			t.Fatalf("%s: %d bytes, %d messages, %v", page, len(body), len(part.History), err)
+			t.Fatalf("%d bytes, %d messages, %v", len(body), len(part.History), err)
 		}
 		for n := len(part.History) - 1; n >= 0; n-- {
 			if part.History[n].ID != fmt.Sprint("session-history-", want) {
-				t.Errorf("%s has %s, not %d", page, part.History[n].ID, want)
+				t.Errorf("a page has %s, not %d", part.History[n].ID, want)
 			}
 			want--
 		}
-		other(servertest.Todos("pending", fmt.Sprint(pages)))
-		page = before
-	}
+		other(servertest.Todos("pending", fmt.Sprint(want)))
+	})
 	if want != 0 || pages < 3 {
 		t.Errorf("%d pages end with message %d", pages, want+1)
 	}

@@ -13,14 +13,12 @@ import (
 // sample returns one of the samples that docs/front-ends.md explains.
 func sample(t *testing.T, name string) string {
 	t.Helper()
-	data := servertest.Must(os.ReadFile(filepath.Join("samples", name)))(t)
-	return string(data)
+	return string(servertest.Must(os.ReadFile(filepath.Join("samples", name)))(t))
 }
 
 func frontend(t *testing.T, name string) string {
 	t.Helper()
-	data := servertest.Must(os.ReadFile(filepath.Join("..", "..", "testdata", "frontend", name)))(t)
-	return string(data)
+	return string(servertest.Must(os.ReadFile(filepath.Join("..", "..", "testdata", "frontend", name)))(t))
 }
 
 func withoutSpace(code string) string { return regexp.MustCompile(`\s+`).ReplaceAllString(code, "") }

@@ -28,16 +28,6 @@ func measured(t *testing.T, st board.Store) string {
 	return servertest.Serve(t, s, func(c *edge.Config) { c.Observe, c.Metrics = m.HTTP, m }).URL
 }
 
-// scrape returns the lines of /metrics.
-func scrape(t *testing.T, base string) string {
-	t.Helper()
-	status, _, lines := servertest.Ask(t, http.MethodGet, base+"/metrics", "")
-	if status != http.StatusOK {
-		t.Fatal(status, lines)
-	}
-	return lines
-}
-
 // Requests of MCP and HTTP and calls of the store are counted under the names of
 // the conventions, with how they ended, in both eras.
 func TestMetrics(t *testing.T) {
@@ -49,8 +39,7 @@ func TestMetrics(t *testing.T) {
 	servertest.Post(t, base+"/mcp", `{"jsonrpc":"2.0","id":3,"method":"prompts/get","params":{"name":"none"}}`, legacy...)
 	servertest.Post(t, base+"/mcp", servertest.ModernCall(4, "TodoWrite", servertest.Todos("pending", "A", "B")), servertest.ModernHeaders("tools/call", "TodoWrite")...)
 	servertest.GetJSON(t, base+"/api/lists/none", nil)
-	got := scrape(t, base)
-	servertest.Has(t, "/metrics", got,
+	servertest.Is(t, "/metrics", 200,
 		`mcp_server_operation_duration_seconds_count{error_type="",gen_ai_tool_name="",mcp_method_name="initialize",mcp_protocol_version="",network_transport="tcp"} 1`,
 		`mcp_server_operation_duration_seconds_count{error_type="",gen_ai_tool_name="TodoWrite",mcp_method_name="tools/call",mcp_protocol_version="2025-11-25",network_transport="tcp"} 1`,
 		`mcp_server_operation_duration_seconds_count{error_type="tool_error",gen_ai_tool_name="TodoWrite",mcp_method_name="tools/call",mcp_protocol_version="2025-11-25",network_transport="tcp"} 1`,
@@ -61,7 +50,7 @@ func TestMetrics(t *testing.T) {
 		`todo_store_operation_duration_seconds_count{operation="update",outcome="applied"} 2`,
 		`todo_store_operation_duration_seconds_count{operation="update",outcome="full"} 0`, // for an alert there has to be a first value
 		`todo_build_info{version="v1"} 1`, "go_goroutines ", "process_resident_memory_bytes ",
-	)
+	)(servertest.Ask(t, http.MethodGet, base+"/metrics", ""))
 }
 
 // BAD-INPUT 28: a call that its client cancels or leaves is no failure, in metrics and log.
@@ -163,7 +152,7 @@ func TestMetricsHaveNoWordsOfClients(t *testing.T) {
 			servertest.Ask(t, method, base+target, "")
 		}
 	}
-	got := scrape(t, base)
+	_, _, got := servertest.Ask(t, http.MethodGet, base+"/metrics", "")
 	for line := range strings.Lines(got) {
 		if strings.Contains(strings.ToLower(line), "marker") {
 			t.Error(line)

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"testing"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
@@ -155,8 +156,19 @@ func (t slowTx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 	return t.Tx.Save(ctx, next)
 }
 
-// Heap returns how many bytes of the heap are in use after a garbage collection.
-func Heap() uint64 {
+// Grows returns a check of how many bytes the heap has grown since, at most.
+func Grows(t testing.TB) (check func(what string, most int64)) {
+	before := heap()
+	return func(what string, most int64) {
+		t.Helper()
+		if grown := int64(heap()) - int64(before); grown > most {
+			t.Errorf("%s: %d bytes more are in use", what, grown)
+		}
+	}
+}
+
+// heap returns how many bytes of the heap are in use after a garbage collection.
+func heap() uint64 {
 	runtime.GC()
 	runtime.GC()
 	var m runtime.MemStats
