@@ -26,9 +26,7 @@ import (
 // built returns a folder with the program as it is built, under both of its names.
 func built(t *testing.T) string {
 	program := programtest.Build(t)
-	if err := os.Symlink(program, filepath.Join(filepath.Dir(program), "TodoWrite")); err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, os.Symlink(program, filepath.Join(filepath.Dir(program), "TodoWrite")))
 	return filepath.Dir(program)
 }
 
@@ -40,9 +38,7 @@ func built(t *testing.T) string {
 func TestDocsCommandsRun(t *testing.T) {
 	t.Setenv("PATH", filepath.Dir(programtest.Build(t))+string(os.PathListSeparator)+os.Getenv("PATH"))
 	home, served := seededHome(t), t.TempDir()
-	if err := os.CopyFS(served, os.DirFS(home)); err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, os.CopyFS(served, os.DirFS(home)))
 	server := programtest.Serve(t, "--store", "sqlite:"+filepath.Join(served, "todo.db")).URL
 	ran := 0
 	for _, p := range guides(t) {
@@ -54,9 +50,7 @@ func TestDocsCommandsRun(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%d", p.path, n), func(t *testing.T) {
 				t.Parallel()
 				r := reader{t: t, home: t.TempDir(), server: server}
-				if err := os.CopyFS(r.home, os.DirFS(home)); err != nil {
-					t.Fatal(err)
-				}
+				programtest.Check(t, os.CopyFS(r.home, os.DirFS(home)))
 				if err := r.follow(b.code); err != nil {
 					t.Error(err)
 				}
@@ -80,13 +74,9 @@ func seededHome(t *testing.T) string {
 	}
 	code += "todo-mcp rename parser 'Fix the parser'\n"
 	code += "todo-mcp TodoWrite --list release '" + servertest.Todos("pending", "Release 2.0") + "'\n"
-	if err := (reader{t: t, home: home}).follow(code); err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, (reader{t: t, home: home}).follow(code))
 	for _, folder := range []string{".codex", ".cursor"} {
-		if err := os.Mkdir(filepath.Join(home, folder), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		programtest.Check(t, os.Mkdir(filepath.Join(home, folder), 0o755))
 	}
 	programtest.Certify(t, filepath.Join(home, "cert.pem"), filepath.Join(home, "key.pem"), 1)
 	return home

@@ -27,6 +27,7 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/cli"
 	"github.com/todo-mcp/todo-mcp/internal/install"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
@@ -199,9 +200,7 @@ func TestDocsBeginForTheirReader(t *testing.T) {
 			t.Errorf("README does not say that %s", said)
 		}
 		clients, err := os.ReadFile(filepath.Join(repository, "docs", "clients.md"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		programtest.Check(t, err)
 		for _, b := range p.blocks() {
 			if entry := strings.NewReplacer(" ", "", "\n", "").Replace(b.code); b.language == "json" && !bytes.Contains(clients, []byte("`"+entry+"`")) {
 				t.Errorf("no client of docs/clients.md is written %s", entry)

@@ -72,18 +72,14 @@ type front struct {
 func newFront(t *testing.T, e todo.Edit) front {
 	f := front{T: t, path: filepath.Join(t.TempDir(), "todo.db")}
 	store, err := sqlite.Open(f.path, board.Keep{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, err)
 	t.Cleanup(func() { store.Close() })
 	s := servertest.New(t, store, nil)
 	f.lists, f.site = s.Board.As(""), servertest.Serve(t, s, nil).URL
 	for _, texts := range [][]string{{"A", "B"}, {"C"}} {
 		out, err := f.lists.Apply(t.Context(), board.Write{Target: board.Target{Conversation: board.Conversation{Key: "c"}},
 			Change: func(d *todo.Draft) error { d.Append(texts...); return nil }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		programtest.Check(t, err)
 		f.list = out.After.List.ID
 	}
 	if first, back := map[todo.EditKind]todo.EditKind{todo.EditUnarchive: todo.EditArchive, todo.EditUndelete: todo.EditDelete}[e.Do]; back {
@@ -95,9 +91,7 @@ func newFront(t *testing.T, e todo.Edit) front {
 
 func (f front) check(err error) {
 	f.Helper()
-	if err != nil {
-		f.Fatal(err)
-	}
+	programtest.Check(f, err)
 }
 
 func (f front) look() string {

@@ -32,9 +32,7 @@ func TestTextsOfWindows(t *testing.T) {
 			dir := t.TempDir()
 			write := func(file, text string) string {
 				path := filepath.Join(dir, file)
-				if err := os.WriteFile(path, form(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				programtest.Check(t, os.WriteFile(path, form(text), 0o600))
 				return path
 			}
 			call := programtest.Call{Env: map[string]string{

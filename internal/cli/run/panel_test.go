@@ -62,9 +62,7 @@ func startStdio(t *testing.T, store, addr string) (write func(text string), log 
 func TestPanelTakeover(t *testing.T) {
 	t.Parallel() // most of it waits
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, err)
 	l.Close()
 	store, addr := "sqlite:"+filepath.Join(t.TempDir(), "todo.db"), l.Addr().String()
 	write1, _, end1 := startStdio(t, store, addr)
@@ -85,13 +83,9 @@ func TestPanelTakeover(t *testing.T) {
 	end1()
 	ended := time.Now()
 	for !strings.Contains(panelPage(addr), "From the first") {
-		if time.Since(ended) > 10*time.Second {
+		if time.Since(ended) > time.Minute { // 2 s on an idle machine
 			t.Fatal("no process took over the panel")
 		}
-	}
-	t.Logf("taken over after %s", time.Since(ended))
-	if took := time.Since(ended); took > 4*time.Second { // 2 s on an idle machine
-		t.Errorf("taken over after %s", took)
 	}
 	end2()
 }
@@ -103,9 +97,7 @@ func TestPanelPortTaken(t *testing.T) {
 	b := board.NewBoard(memory.New())
 	defer b.Close()
 	own, err := edge.New(edge.Config{Board: b})
-	if err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, err)
 	for _, handler := range []http.Handler{own, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})} {
 		asked := make(chan struct{}, 100)
 		other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -20,12 +20,8 @@ import (
 func firstRun(t *testing.T, home string, args ...string) (printed, opened string) {
 	t.Helper()
 	asked, programs := filepath.Join(t.TempDir(), "asked"), t.TempDir()
-	if err := syscall.Mkfifo(asked, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(programs, "xdg-open"), []byte("#!/bin/sh\necho \"$1\" >"+asked+"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, syscall.Mkfifo(asked, 0o600))
+	programtest.Check(t, os.WriteFile(filepath.Join(programs, "xdg-open"), []byte("#!/bin/sh\necho \"$1\" >"+asked+"\n"), 0o700))
 	t.Setenv("PATH", programs+":"+os.Getenv("PATH"))
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -36,9 +32,7 @@ func firstRun(t *testing.T, home string, args ...string) (printed, opened string
 	}()
 	call := programtest.Call{Env: map[string]string{"HOME": home, "DISPLAY": ":0"}}
 	printed, err := call.Run(ctx, append([]string{"serve", "--open", "--addr", "127.0.0.1:0"}, args...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, err)
 	return printed, opened
 }
 
@@ -69,9 +63,7 @@ func TestServeThatCannot(t *testing.T) {
 	own, other := programtest.Serve(t, "--store", "memory"), httptest.NewServer(http.NotFoundHandler())
 	defer other.Close()
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, os.WriteFile(file, nil, 0o600))
 	for want, args := range map[string]string{
 		"todo-mcp is served at " + own.URL + "/ already: use that one, or take another address, as --addr": "memory --addr " + strings.TrimPrefix(own.URL, "http://"),
 		"another program has " + other.Listener.Addr().String() + ": end it, or take another":              "memory --addr " + other.Listener.Addr().String(),
@@ -110,9 +102,7 @@ func TestLockedStore(t *testing.T) {
 func lock(t *testing.T, path string, statements ...string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, err)
 	t.Cleanup(func() { db.Close() })
 	db.SetMaxOpenConns(1)
 	for _, s := range statements {
@@ -120,4 +110,55 @@ func lock(t *testing.T, path string, statements ...string) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// Changes by an agent, on the panel and by commands are all in the audit log. When
+// its folder is renamed it goes on in a new one; as long as it cannot be written the server is not
+// ready, and saves all the same.
+func TestAuditLog(t *testing.T) {
+	dir := t.TempDir()
+	store, log := "sqlite:"+filepath.Join(dir, "todo.db"), filepath.Join(dir, "log", "audit.log")
+	programtest.Check(t, os.Mkdir(filepath.Dir(log), 0o700))
+	s := programtest.Serve(t, "--store", store, "--audit-log", log)
+	write := servertest.Writer(t, s.URL, "tester")
+	write(servertest.Todos("pending", "marker"))
+	var lists []struct{ List string }
+	servertest.GetJSON(t, s.URL+"/api/lists", &lists)
+	id := lists[0].List
+	if status, _, body := servertest.Post(t, s.URL+"/lists/"+id+"/edit", `{"do":"add","text":"marker two"}`); status != http.StatusOK {
+		t.Fatal(status, body)
+	}
+	programtest.Succeeds(t, "rename", id, "marker three", "--store", store, "--audit-log", log)
+	programtest.Succeeds(t, "restore", id, "1", "--store", store, "--audit-log", log)
+	_, err := programtest.Try(t, programtest.Succeeds(t, "export", "--store", store), "import", "--store", "sqlite:"+filepath.Join(dir, "other.db"), "--audit-log", log)
+	programtest.Check(t, err)
+	data, err := os.ReadFile(log)
+	programtest.Check(t, err)
+	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+	for i, line := range lines {
+		if imported := i >= len(lines)-4; imported != strings.Contains(line, `"action":"import"`) || imported && strings.Contains(line, "tester") {
+			t.Errorf("line %d: %s", i, line)
+		}
+	}
+	if len(lines) != 8 || strings.Contains(string(data), "marker") || !strings.Contains(lines[0], `"variant":"TodoWrite"`) || !strings.Contains(lines[1], `"person":true`) {
+		t.Errorf("%d lines:\n%s", len(lines), data)
+	}
+
+	programtest.Check(t, os.Rename(filepath.Dir(log), filepath.Dir(log)+".moved"))
+	awaitStatus(t, s.URL+"/readyz", http.StatusServiceUnavailable)
+	if _, body := programtest.Get(t, s.URL+"/readyz"); !strings.Contains(body, "audit log") {
+		t.Error(body)
+	}
+	write(servertest.Todos("completed", "marker"))
+	programtest.Check(t, os.Mkdir(filepath.Dir(log), 0o700))
+	awaitStatus(t, s.URL+"/readyz", http.StatusOK)
+	if data, err := os.ReadFile(log); err != nil || strings.Count(string(data), "\n") != 1 {
+		t.Errorf("the line that waited: %v %s", err, data)
+	}
+	s.End(t)
+}
+
+// A log that cannot be opened stops the start of a server.
+func TestAuditLogThatCannotBeOpened(t *testing.T) {
+	programtest.Refuses(t, "not a file", "serve", "--store", "memory", "--addr", "127.0.0.1:0", "--audit-log", t.TempDir())
 }

@@ -1,14 +1,18 @@
 package run
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/cli/app"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
@@ -25,9 +29,7 @@ func TestServeLAN(t *testing.T) {
 	variables := map[string]string{"TODO_STORE": "memory", "TODO_ADDR": "127.0.0.1:0", "TODO_DRAIN": "1"}
 	env := app.Env{Stdout: out, Stderr: log, Getenv: func(name string) string { return variables[name] }}
 	settings := app.NewSettings()
-	if err := settings.Collect(env); err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, settings.Collect(env))
 	a := &service{App: &app.App{Env: env, Settings: settings}}
 	a.joinNetwork(netip.MustParseAddr("127.0.0.2"))
 	ctx, stop := context.WithCancel(t.Context())
@@ -78,9 +80,7 @@ func TestLANAddress(t *testing.T) {
 		var network []net.Addr
 		for _, text := range strings.Fields(addresses) {
 			ip, n, err := net.ParseCIDR(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			programtest.Check(t, err)
 			network = append(network, &net.IPNet{IP: ip, Mask: n.Mask})
 		}
 		if ip, err := lanAddress(network, nil); (err != nil) != (want == "") || err == nil && ip.String() != want {
@@ -89,5 +89,57 @@ func TestLANAddress(t *testing.T) {
 	}
 	if _, err := lanAddress(nil, errors.New("broken")); err == nil || !strings.Contains(err.Error(), "broken") {
 		t.Errorf("%v", err)
+	}
+}
+
+// BAD-INPUT 67: the session key is made once, kept, and shared by who comes later;
+// a place that cannot be read is said to be, left as it is, and not tried for ever.
+func TestSessionKeyFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state", "session.key")
+	first, err := loadOrStoreKey(path)
+	programtest.Check(t, err)
+	if again, err := loadOrStoreKey(path); err != nil || !bytes.Equal(first, again) {
+		t.Errorf("the second time: %x, %v", again, err)
+	}
+	file := func(text string) func(string) error {
+		return func(path string) error { return os.WriteFile(path, []byte(text), 0o600) }
+	}
+	for name, c := range map[string]struct {
+		make func(path string) error
+		good bool
+	}{
+		"a folder":         {func(path string) error { return os.Mkdir(path, 0o700) }, false},
+		"a dangling link":  {func(path string) error { return os.Symlink(path+"-nowhere", path) }, false},
+		"empty":            {file(""), false},
+		"short":            {file(strings.Repeat("ab", 31)), false},
+		"no hexadecimal":   {file(strings.Repeat("zz", 32)), false},
+		"a zero byte":      {file(" \x00"), false},
+		"long, upper case": {file(strings.Repeat("AB", 40) + "\n"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "session.key")
+			programtest.Check(t, c.make(path))
+			before, _ := os.ReadFile(path)
+			tried := make(chan error, 1)
+			go func() {
+				_, err := loadOrStoreKey(path)
+				tried <- err
+			}()
+			select {
+			case err := <-tried:
+				if (err == nil) != c.good {
+					t.Errorf("it says %v", err)
+				}
+				if err != nil {
+					programtest.CheckPrintable(t, err)
+				}
+			case <-time.After(10 * time.Second):
+				t.Fatal("it is tried for ever")
+			}
+			left, _ := filepath.Glob(path + ".*")
+			if after, _ := os.ReadFile(path); left != nil || !bytes.Equal(before, after) {
+				t.Errorf("left behind: %v, %q", left, after)
+			}
+		})
 	}
 }

@@ -32,12 +32,8 @@ func newTerminal(t *testing.T, db string) terminal {
 	}
 	bin := t.TempDir()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(self, filepath.Join(bin, "todo-mcp")); err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, err)
+	programtest.Check(t, os.Symlink(self, filepath.Join(bin, "todo-mcp")))
 	term := terminal{t, t.TempDir()}
 	term.tmux("-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24",
 		"env", "PATH="+bin+":"+os.Getenv("PATH"), "TODO_STORE=sqlite:"+db, "HOME="+bin, "GORACE=atexit_sleep_ms=0", "PS1=prompt> ", "ENV=", "sh")

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
@@ -45,9 +46,7 @@ func (r hookRig) lock() (unlock func()) {
 		_ = r.lists() // there is a store
 	}
 	db, err := sql.Open("sqlite", filepath.Join(r.state, "todo.db"))
-	if err != nil {
-		r.Fatal(err)
-	}
+	programtest.Check(r, err)
 	db.SetMaxOpenConns(1)
 	if _, err := db.Exec("BEGIN IMMEDIATE"); err != nil {
 		r.Fatal(err)
@@ -136,5 +135,17 @@ func TestManyLeft(t *testing.T) {
 		if r.burst([]string{eventOf("completed")}); tries == 60 {
 			t.Fatalf("%d events wait after %d more", r.left(), tries)
 		}
+	}
+}
+
+// BAD-INPUT 98: a log of hooks that is a pipe keeps neither a hook nor doctor.
+func TestPipeAsHookLog(t *testing.T) {
+	r := newHookRig(t)
+	programtest.Check(t, os.Mkdir(r.state, 0o700))
+	programtest.Check(t, syscall.Mkfifo(filepath.Join(r.state, "hook.log"), 0o600))
+	r.call(strings.NewReader("{"))
+	call := programtest.Call{Env: map[string]string{"XDG_STATE_HOME": filepath.Dir(r.state)}}
+	if _, err := call.Run(t.Context(), "doctor", "--addr", "127.0.0.1:0"); err != nil {
+		t.Error(err)
 	}
 }

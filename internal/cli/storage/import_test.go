@@ -44,14 +44,10 @@ func imports(t testing.TB, store board.Store, revisions ...todo.Snapshot) (missi
 	t.Helper()
 	var lines bytes.Buffer
 	for _, r := range revisions {
-		if err := app.PrintJSON(&lines, r, ""); err != nil {
-			t.Fatal(err)
-		}
+		programtest.Check(t, app.PrintJSON(&lines, r, ""))
 	}
 	read, err := readExport(bytes.NewReader(lines.Bytes()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, err)
 	i := importer{store: store, in: bytes.NewReader(lines.Bytes()), lists: read}
 	missing, err = i.plan(t.Context())
 	if err == nil {
@@ -219,9 +215,7 @@ func TestImportRefusesALargeList(t *testing.T) {
 		s.Items = append(s.Items, todo.Item{ID: strconv.Itoa(n + 1), Text: strings.Repeat("x", todo.MaxText), Status: todo.Pending})
 	}
 	line, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, err)
 	_, err = programtest.Try(t, string(line)+"\n", "import", "--store", "memory")
 	if err == nil || !strings.Contains(err.Error(), "the texts of a list are at most 256 kB together, these are 260 kB") {
 		t.Error(err)
@@ -240,9 +234,7 @@ func TestExportKeepsHands(t *testing.T) {
 		Archived: true, ReplacedBy: "next",
 		Order: todo.PersonEdit{Replaced: "1,2", Text: "2,1", Repeats: 2, Revision: 1}}
 	var first, second bytes.Buffer
-	if err := app.PrintJSON(&first, want, ""); err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, app.PrintJSON(&first, want, ""))
 	store := memory.New()
 	if _, err := imports(t, store, want); err != nil {
 		t.Fatal(err)
@@ -260,15 +252,11 @@ func TestExportKeepsHands(t *testing.T) {
 // line there.
 func TestImportLeavesStandardInput(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "lists.ndjson")
-	if err := os.WriteFile(file, []byte(exportLine+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, os.WriteFile(file, []byte(exportLine+"\n"), 0o600))
 	in := strings.NewReader("the next line\n")
 	synctest.Test(t, func(t *testing.T) {
 		_, done, err := input(t.Context(), &app.App{Env: app.Env{Stdin: struct{ io.Reader }{in}}}, []string{file})
-		if err != nil {
-			t.Fatal(err)
-		}
+		programtest.Check(t, err)
 		synctest.Wait() // for who reads it
 		done()
 	})
@@ -286,9 +274,7 @@ func exported(t *testing.T, lists int, apart time.Duration, text string) string 
 		at := time.Now().Add(-time.Duration(lists-1-n) * apart).UTC()
 		s := revision(todo.List{ID: fmt.Sprint("list", n), Conversation: "chat"}, 1, text)
 		s.List.Created, s.Updated, s.Worked, s.Items[0].Status = at, at, at, todo.Completed
-		if err := app.PrintJSON(&out, s, ""); err != nil {
-			t.Fatal(err)
-		}
+		programtest.Check(t, app.PrintJSON(&out, s, ""))
 	}
 	return out.String()
 }
@@ -305,9 +291,7 @@ func TestImportIsNoUse(t *testing.T) {
 		t.Errorf("%d bytes are here of %d", len(got), len(days))
 	}
 	st, err := sqlite.Open(file, board.Keep{Begun: 1000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, err)
 	defer st.Close()
 	b := board.NewBoard(st)
 	defer b.Close()
@@ -348,4 +332,59 @@ func TestExportOfPrincipal(t *testing.T) {
 			t.Errorf("of %s: %q", principal, got)
 		}
 	}
+}
+
+// What import takes is stored whole and exported as what it was; what it refuses
+// is refused before anything is stored.
+func FuzzImport(f *testing.F) {
+	second := strings.Replace(strings.Replace(exportLine, `"revision":1`, `"revision":2`, 1), `"status":"pending"`, `"status":"completed"`, 1)
+	for _, file := range []string{
+		"", "\n\n", exportLine, exportLine + "\n" + second, second + "\n" + exportLine, exportLine + "\n" + exportLine, strings.Replace(exportLine, `"a"`, `"\u009b\u0000"`, 1),
+		strings.Replace(exportLine, `"name":"n"`, `"name":"n","parent":"b","agent":"x","workspace":"/w"`, 1), strings.Replace(exportLine, `"last_id":1`, `"last_id":9223372036854775807`, 1),
+		strings.Replace(exportLine, `"revision":1`, `"revision":-9223372036854775808`, 1), strings.Replace(exportLine, `"revision":1`, `"revision":9223372036854775807`, 1),
+		strings.Replace(exportLine, `2026-01-02T03:04:05Z"}`, `9999-12-31T23:59:59+23:59"}`, 1), strings.ReplaceAll(exportLine+"\n"+strings.Replace(exportLine, `"revision":1`, `"revision":3`, 1), `"id":"a"`, `"id":"\u009b"`), "[]", "\xef\xbb\xbf" + exportLine,
+		strings.Replace(exportLine, `"writer"`, `"operation":{"id":"o","digest":"d"},"report":{"dropped":[]},"archived":true,"writer"`, 1),
+	} {
+		f.Add([]byte(file))
+	}
+	f.Fuzz(func(t *testing.T, file []byte) {
+		read, err := readExport(bytes.NewReader(file))
+		if err != nil {
+			programtest.CheckPrintable(t, err)
+			return
+		}
+		store := memory.New()
+		i := importer{store: store, in: bytes.NewReader(file), lists: read}
+		missing, err := i.plan(t.Context())
+		if err != nil {
+			programtest.CheckPrintable(t, err)
+			return
+		}
+		if err := i.write(t.Context(), missing); err != nil {
+			t.Fatalf("what was planned is refused: %v", err)
+		}
+		lists, err := store.Find(t.Context(), board.Query{})
+		if err != nil || len(lists) > len(read) {
+			t.Fatalf("%d lists of %d, %v", len(lists), len(read), err)
+		}
+		var exported bytes.Buffer
+		for _, l := range lists {
+			revisions, err := store.History(t.Context(), l.List.ID, 0, 0)
+			if err != nil || int64(len(revisions)) != l.Revision-revisions[0].Revision+1 {
+				t.Fatalf("%d revisions of %d, %v", len(revisions), l.Revision, err)
+			}
+			for _, r := range revisions {
+				programtest.Check(t, app.PrintJSON(&exported, r, ""))
+			}
+		}
+		if _, err := readExport(bytes.NewReader(exported.Bytes())); err != nil {
+			t.Fatalf("its own export: %v\n%s", err, exported.Bytes())
+		}
+		if n := int64(bytes.Count(exported.Bytes(), []byte("\n"))); n != missing {
+			t.Fatalf("%d revisions exported of %d", n, missing)
+		}
+		if second, err := i.plan(t.Context()); err != nil || second > 0 {
+			t.Fatalf("a second import would save %d: %v", second, err)
+		}
+	})
 }

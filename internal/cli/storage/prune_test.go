@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/cli"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/internal/store/sqlite"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
@@ -40,9 +41,7 @@ func TestOldNotesGo(t *testing.T) {
 func note(t *testing.T, path string, n board.Notice, ago time.Duration) {
 	t.Helper()
 	store, err := sqlite.Open(path, board.Keep{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, err)
 	defer store.Close()
 	err = store.Update(t.Context(), board.Key{Chat: "c"}, func(tx board.Tx) error {
 		_, err := tx.Claim(t.Context(), n, time.Now().Add(-ago), 0)
@@ -51,21 +50,17 @@ func note(t *testing.T, path string, n board.Notice, ago time.Duration) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, err)
 }
 
 // oldNotes counts the notes of tests that are in a file.
 func oldNotes(t *testing.T, path string) (n int) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, err)
 	defer db.Close()
-	if err := db.QueryRow(`SELECT (SELECT count(*) FROM notices WHERE what LIKE 'old%') + (SELECT count(*) FROM keys)`).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
+	programtest.Check(t, db.QueryRow(`SELECT (SELECT count(*) FROM notices WHERE what LIKE 'old%') + (SELECT count(*) FROM keys)`).Scan(&n))
 	return n
 }
+
+func TestMain(m *testing.M) { programtest.Main(m, cli.Run, cli.ExitCode) }
