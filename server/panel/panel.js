@@ -99,9 +99,10 @@ async function load(url, how) {
   const { seq } = page();
   let html;
   try { html = await (await fetch(url, { signal: AbortSignal.timeout(15000) })).text(); } catch { if (how === 'refresh') setTimeout(refresh, 2000); return false; } finally { if (going === mine) going = 0; }
+  const doc = new DOMParser().parseFromString(html, 'text/html');
+  if (!document.hidden) await new Promise(requestAnimationFrame); // reading a large page and showing it are two short tasks
   if (mine !== loads) return false;
   if (how === 'refresh' && page().seq !== seq) { refresh(); return false; } // it may be older than what is shown by now
-  const doc = new DOMParser().parseFromString(html, 'text/html');
   // A store that is late has its time, and the person what was read before.
   if (how === 'refresh' && doc.querySelector('main').dataset.later) { setTimeout(refresh, 2000); return false; }
   const list = followed();
