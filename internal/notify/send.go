@@ -48,12 +48,6 @@ type sender struct {
 	queue chan Notice
 }
 
-// Send sends a notice to a target once. The error has no secret of the target.
-func Send(ctx context.Context, t Target, n Notice) error {
-	_, err := t.post(ctx, n)
-	return err
-}
-
 // add queues a notice, or drops it if the queue is full.
 func (s *sender) add(n Notice) {
 	select {
@@ -63,7 +57,6 @@ func (s *sender) add(n Notice) {
 	}
 }
 
-// run sends the notices in the queue until that is closed.
 func (s *sender) run(ctx context.Context) {
 	for n := range s.queue {
 		if err := s.deliver(ctx, n); err != nil {
@@ -75,7 +68,7 @@ func (s *sender) run(ctx context.Context) {
 // deliver sends a notice, and tries again after errors that may pass.
 func (s *sender) deliver(ctx context.Context, n Notice) error {
 	for try := range maxTries {
-		wait, err := s.post(ctx, n)
+		wait, err := s.Send(ctx, n)
 		wait = max(wait, time.Second<<(2*try))
 		if err == nil || try == maxTries-1 || wait > maxWait || ctx.Err() != nil {
 			return err
@@ -85,8 +78,9 @@ func (s *sender) deliver(ctx context.Context, n Notice) error {
 	return nil
 }
 
-// post sends a notice once. After an error, wait is how long to wait before the next try: as the receiver asks, or never.
-func (t Target) post(ctx context.Context, n Notice) (wait time.Duration, err error) {
+// Send sends a notice once. After an error, which has no secret of the target, wait is how long the receiver asks to wait
+// before the next try, or never.
+func (t Target) Send(ctx context.Context, n Notice) (wait time.Duration, err error) {
 	body, err := json.Marshal(t.body(&n, t.topic))
 	if err != nil {
 		return 0, err

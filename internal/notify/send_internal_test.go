@@ -168,7 +168,8 @@ func TestReceivers(t *testing.T) {
 		for _, texts := range []bool{false, true} {
 			n := Notifier{Config: Config{Texts: texts, Panel: "https://todo.example.com"}}
 			notice := n.notice(waiting(), time.Date(2026, 11, 23, 5, 0, 0, 0, time.UTC))
-			check(t, Send(t.Context(), target, notice))
+			_, err := target.Send(t.Context(), notice)
+			check(t, err)
 			want := c.bare
 			if texts {
 				want = c.full
@@ -280,7 +281,7 @@ func deliver(t *testing.T, address string, once time.Duration) (logged string, t
 	if once > 0 {
 		ctx, cancel := context.WithTimeout(t.Context(), once)
 		defer cancel()
-		if _, err := s.post(ctx, Test()); err != nil {
+		if _, err := s.Send(ctx, Test()); err != nil {
 			log.WriteString(err.Error())
 		}
 		return log.String(), time.Since(began)

@@ -17,6 +17,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/store/postgres"
 	"github.com/todo-mcp/todo-mcp/internal/store/sqlite"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // Place is where lists are kept: in a file, in the database at a URL, or, if both are empty, in memory. Nothing is
@@ -58,21 +59,18 @@ func (p Place) KeyFile() string {
 	return filepath.Join(filepath.Dir(p.File), "session.key")
 }
 
-// Spool is the file for events of hooks that are not applied yet: beside the file of lists, or for a database in the
-// folder for the state of applications; empty for none.
+// Spool is the file for events of hooks that are not applied yet: beside the lists, or in the state folder; empty for
+// none.
 func (p Place) Spool(getenv func(string) string) string {
-	if p.File != "" {
-		if file, err := filepath.EvalSymlinks(p.File); err == nil { // it is there
-			return file + sqlite.SpoolSuffix
-		}
-		return p.File + sqlite.SpoolSuffix
+	switch dir, err := stateDir(runtime.GOOS, getenv); {
+	case p.File != "":
+		file, _ := filepath.EvalSymlinks(p.File) // empty if it is not there
+		return cmp.Or(file, p.File) + sqlite.SpoolSuffix
+	case p.URL != "" && err == nil:
+		sum := sha256.Sum256([]byte(p.URL))
+		return filepath.Join(dir, fmt.Sprintf("hooks-%x", sum[:8]))
 	}
-	dir, err := stateDir(runtime.GOOS, getenv)
-	if p.Memory() || err != nil {
-		return ""
-	}
-	sum := sha256.Sum256([]byte(p.URL))
-	return filepath.Join(dir, fmt.Sprintf("hooks-%x", sum[:8]))
+	return ""
 }
 
 // Say tells other processes that something was put into the spool of a file.
@@ -120,20 +118,13 @@ func (p Place) Open(keep board.Keep, noticeURL string) (*Opened, error) {
 		BackUp: s.BackUp, Restore: s.Restore, Compact: s.Compact}, nil
 }
 
-// CheckFolder returns an error that says what to do if the store is a missing file that cannot be made. It leaves
-// nothing.
+// CheckFolder returns an error that says what to do if the store is a missing file that cannot be made.
 func (p Place) CheckFolder() error {
-	if p.File == "" {
-		return nil
-	}
-	if _, err := os.Lstat(p.File); err == nil {
+	if _, err := os.Lstat(p.File); p.File == "" || err == nil {
 		return nil
 	}
 	folder := filepath.Dir(p.File)
-	for {
-		if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) || filepath.Dir(folder) == folder {
-			break
-		}
+	for _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) && filepath.Dir(folder) != folder; _, err = os.Stat(folder) {
 		folder = filepath.Dir(folder)
 	}
 	probe, err := os.CreateTemp(folder, ".todo-mcp-*")
@@ -207,4 +198,68 @@ func stateDir(goos string, getenv func(string) string) (string, error) {
 		return "", errors.New("there is no home directory to keep lists in: name a file with --store sqlite:PATH")
 	}
 	return filepath.Join(state, "todo-mcp"), nil
+}
+
+// Observer is told how long each update, load, find and history of a store took. Its labels are that word and the
+// [Outcome]. An update includes what its transaction reads. Several goroutines call it at once.
+type Observer func(took time.Duration, labels ...string)
+
+// Outcome says in one word how an operation ended: applied (without an error), missing ([board.ErrNotFound]), full
+// ([board.ErrTooManyLists], [board.ErrStoreFull]), refused (another mistake of the caller, see [board.IsRefusal]),
+// unknown ([board.ErrUnknownOutcome]), cancelled (the caller had gone) or failed (by the store; nothing changed).
+func Outcome(err error) string {
+	if err == nil {
+		return "applied"
+	}
+	switch kind := board.KindOf(err); {
+	case kind == board.KindUnknown, kind == board.KindMissing, kind == board.KindFull, kind == board.KindCancelled:
+		return string(kind)
+	case board.IsRefusal(err):
+		return "refused"
+	}
+	return "failed"
+}
+
+// errPanicked is the error of an operation that did not return.
+var errPanicked = errors.New("panic")
+
+func observe[T any](o *Opened, operation string, run func() (T, error)) (result T, err error) {
+	if o.Observer == nil {
+		return run()
+	}
+	began := time.Now()
+	err = errPanicked
+	defer func() { o.Observer(time.Since(began), operation, Outcome(err)) }()
+	result, err = run()
+	return result, err
+}
+
+// Update implements [board.Store]. It ends after [Opened.Within] if its context has no deadline.
+func (o *Opened) Update(ctx context.Context, key board.Key, change func(board.Tx) error) error {
+	within := ctx
+	if _, ends := ctx.Deadline(); !ends && o.Within > 0 {
+		var cancel context.CancelFunc
+		within, cancel = context.WithTimeout(ctx, o.Within)
+		defer cancel()
+	}
+	_, err := observe(o, "update", func() (any, error) { return nil, o.Store.Update(within, key, change) })
+	if within != ctx && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, board.ErrUnknownOutcome) {
+		return fmt.Errorf("nothing was saved within %v, another program has the store locked; end it, or try again: %w", o.Within, err)
+	}
+	return err
+}
+
+// Load implements [board.Store].
+func (o *Opened) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
+	return observe(o, "load", func() (todo.Snapshot, error) { return o.Store.Load(ctx, list, revision) })
+}
+
+// Find implements [board.Store].
+func (o *Opened) Find(ctx context.Context, q board.Query) ([]todo.Snapshot, error) {
+	return observe(o, "find", func() ([]todo.Snapshot, error) { return o.Store.Find(ctx, q) })
+}
+
+// History implements [board.Store].
+func (o *Opened) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
+	return observe(o, "history", func() ([]todo.Snapshot, error) { return o.Store.History(ctx, list, after, limit) })
 }

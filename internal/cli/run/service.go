@@ -206,7 +206,7 @@ func Notify(ctx context.Context, a *app.App, _ []string) error {
 	}
 	var failed []error
 	for _, t := range a.Notify.Targets {
-		if err := notify.Send(ctx, t, notify.Test()); err != nil {
+		if _, err := t.Send(ctx, notify.Test()); err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", t, err))
 		} else if err := a.Say("sent to %s\n", t); err != nil {
 			return err

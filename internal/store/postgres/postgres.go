@@ -9,6 +9,8 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,6 +19,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -32,8 +35,7 @@ type Store struct {
 	tables.Health
 	pool *pgxpool.Pool
 	keep board.Keep
-	// turns are locks of keys; several keys may share one. Who waits gets it in the order of arrival, and needs no
-	// connection.
+	// turns are locks of keys; several keys may share one. Waiting for one is in order, and takes no connection.
 	turns   [1024]chan struct{}
 	room    chan struct{}     // a slot for each connection that updates may use: all but one, which is left to reads
 	limits  map[string]string // settings of each update, where a pooler prevents settings of connections
@@ -52,11 +54,9 @@ var _ board.Store = (*Store)(nil)
 // openTimeout bounds how long Open tries to reach the database, and statementTimeout a statement with its wait for locks.
 const openTimeout, statementTimeout = 10 * time.Second, 10 * time.Second
 
-// Open connects to the database at a postgres:// URL or a connection string of libpq, and makes the schema in it. It
-// returns an error that wraps [board.ErrTooNew] if the schema is of a newer program.
-// noticeURL is another address of the database at which notices arrive; empty for the same address. Open detects a
-// pooler that assigns a connection to each transaction. Then statements are not prepared, and without a noticeURL the
-// store polls every [lookEvery], since notices do not arrive through a pooler.
+// Open connects to the database at a postgres:// URL or a connection string of libpq, and makes the schema in it.
+// Notices arrive at noticeURL, or if that is empty at the address. If a pooler is found there, statements are not
+// prepared, and without a noticeURL the store polls every [lookEvery], since notices do not pass a pooler.
 func Open(ctx context.Context, address, noticeURL string, keep board.Keep) (*Store, error) {
 	s := &Store{keep: keep}
 	s.ctx, s.stop = context.WithCancel(context.Background())
@@ -175,8 +175,8 @@ func (s *Store) call(ctx context.Context, what string, run func() error) error {
 	return named(ctx, what, err)
 }
 
-// named adds to an error what was being done, and that of a context that ended. It replaces pgx's errors of connections:
-// models read them, and they contain the host and the user.
+// named adds to an error what was being done, and the error of a context that ended. It hides errors of connections,
+// which contain the host and the user, since models read them.
 func named(ctx context.Context, what string, err error) error {
 	said, isSaid := errors.AsType[*pgconn.PgError](err)
 	_, isRefused := errors.AsType[*pgconn.ConnectError](err)
@@ -195,14 +195,11 @@ func named(ctx context.Context, what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// otherTables are the error codes (SQLSTATE) for a schema, table, column or function that is not there.
-var otherTables = []string{otherSchemaCode, "3F000", "42P01", "42703", "42883"}
+// otherTables are the error codes (SQLSTATE) for what is not there, and todo_mcp.seq's for another version of the
+// program.
+var otherTables = []string{"3F000", "42P01", "42703", "42883", "TM001"}
 
-// otherSchemaCode is the error code that todo_mcp.seq raises for a program of another version.
-const otherSchemaCode = "TM001"
-
-// isAway reports whether no connection could be made, unless the database refused it. 57P… (it starts or stops) is no
-// refusal.
+// isAway reports whether no connection could be made. If the database refused it, only if it starts or stops (57P…).
 func isAway(err error) bool {
 	_, failed := errors.AsType[*pgconn.ConnectError](err)
 	said, isSaid := errors.AsType[*pgconn.PgError](err)
@@ -220,8 +217,7 @@ func outcome(err error) error {
 
 // endsConnection reports whether an error code (SQLSTATE) means that the connection ended, perhaps after a commit.
 func endsConnection(code string) bool {
-	const cancelled, unknown = "57014", "40003"
-	return code[:2] == "08" || code[:2] == "57" && code != cancelled || code == unknown
+	return code[:2] == "08" || code[:2] == "57" && code != "57014" || code == "40003" // but not: statement cancelled
 }
 
 // SessionKey returns the key that signs session ids on all servers of the database: fresh, if there was none.
@@ -254,4 +250,113 @@ func (s *Store) Unsafe(ctx context.Context) (setting string, err error) {
 		return one(ctx, s.pool, []any{&setting}, `SELECT coalesce(string_agg(name || ' = ' || setting, ', ' ORDER BY name), '') FROM pg_settings
 			WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting = 'off'`)
 	})
+}
+
+// queries returns the statements of this package.
+var queries = sync.OnceValue(tables.Dialect{
+	Columns:  `h.seq, l.id, h.revision, h.body, l.meta`,
+	Snapshot: tables.ScanSnapshot,
+	Newest:   `JOIN main.history h ON h.list = l.id AND h.revision = l.revision`,
+	Settled:  `(SELECT todo_mcp.settled())`,
+	Position: `SELECT todo_mcp.settled() - 1`,
+	Like:     `ILIKE`,
+	Forget:   []string{`SELECT todo_mcp.forget(id) FROM (%s FOR UPDATE SKIP LOCKED) AS l`},
+	Lock:     ` FOR UPDATE`, SkipLocked: ` FOR UPDATE SKIP LOCKED`,
+}.Queries)
+
+// querier runs queries: on the database, or in a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+// one reads the only row of a query, or returns [sql.ErrNoRows].
+func one(ctx context.Context, q querier, into []any, query string, args ...any) error {
+	found, err := q.Query(ctx, query, stored(args)...)
+	if err != nil {
+		return err
+	}
+	defer found.Close()
+	if !found.Next() {
+		return cmp.Or(found.Err(), sql.ErrNoRows)
+	}
+	err = rows{found}.Scan(into...)
+	found.Close() // a statement that returns rows may fail after the last one
+	return cmp.Or(err, found.Err())
+}
+
+// newReader returns a reader that queries q. call runs a method's function, and adds what it did to its error.
+func newReader(q querier, health *tables.Health, call func(ctx context.Context, what string, run func() error) error) tables.Reader {
+	return tables.NewReader(queries(), func(ctx context.Context, what, sql string, args []any, read func(tables.Rows) error) error {
+		return call(ctx, what, func() error {
+			found, err := q.Query(ctx, "WITH now AS (TABLE todo_mcp."+marker(len(steps))+") "+numbered(sql), stored(args)...)
+			if err != nil {
+				return err
+			}
+			defer found.Close()
+			return read(rows{found})
+		})
+	}, health)
+}
+
+// exec runs a statement that changes something.
+func (s *Store) exec(ctx context.Context, what, sql string, args ...any) error {
+	return s.call(ctx, what, func() error {
+		_, err := s.pool.Exec(ctx, sql, stored(args)...)
+		return outcome(err)
+	})
+}
+
+// plain returns a text as it is stored: with NUL or invalid UTF-8, which PostgreSQL does not store, in hexadecimal.
+func plain(text string) string {
+	if utf8.ValidString(text) && !strings.Contains(text, "\x00") && !strings.HasPrefix(text, escape) {
+		return text
+	}
+	return escape + hex.EncodeToString([]byte(text))
+}
+
+// escape begins a text in hexadecimal.
+const escape = `\x`
+
+func original(stored string) string {
+	if encoded, ok := strings.CutPrefix(stored, escape); ok {
+		if text, err := hex.DecodeString(encoded); err == nil {
+			return string(text)
+		}
+	}
+	return stored
+}
+
+// stored applies plain to the texts among the arguments of a statement, in place.
+func stored(args []any) []any {
+	for i, arg := range args {
+		if text, ok := arg.(string); ok {
+			args[i] = plain(text)
+		}
+	}
+	return args
+}
+
+// rows applies original to the texts that it reads.
+type rows struct{ pgx.Rows }
+
+// Scan implements [tables.Rows].
+func (r rows) Scan(into ...any) error {
+	err := r.Rows.Scan(into...)
+	for _, to := range into {
+		if text, ok := to.(*string); ok {
+			*text = original(*text)
+		}
+	}
+	return err
+}
+
+// numbered returns SQL of package tables for PostgreSQL: $1 and so on for question marks, and todo_mcp. for main.
+func numbered(query string) string {
+	before, rest, more := strings.Cut(strings.ReplaceAll(query, "main.", "todo_mcp."), "?")
+	var out strings.Builder
+	for n := 1; more; n++ {
+		fmt.Fprint(&out, before, "$", n)
+		before, rest, more = strings.Cut(rest, "?")
+	}
+	return out.String() + before
 }

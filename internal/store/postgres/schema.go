@@ -20,12 +20,10 @@ var schema string
 // Their number is the version. A released step never changes: a change is one more step, in schema002.sql and so on.
 var steps = []string{schema}
 
-// schemaLock is the key of the advisory lock under which one server makes the schema.
-const schemaLock = 0x746f646f // "todo"
+const schemaLock = 0x746f646f // of the advisory lock under which one server makes the schema
 
 // prepare makes the schema in a database that has none, and with say, which is told of each step, moves an earlier one.
-// Of several servers one does this, and the others wait. pooled is true if a pooler is in between: another process of
-// the database answers than the one of the connection.
+// pooled is true behind a pooler: another process of the database answers than that of the connection.
 func prepare(ctx context.Context, config *pgx.ConnConfig, say func(text string)) (pooled bool, err error) {
 	config = config.Copy()
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec // works with a pooler, too
@@ -83,8 +81,7 @@ func makeSchema(ctx context.Context, tx pgx.Tx, say func(text string)) error {
 	return nil
 }
 
-// marker is an empty table of a version of the schema. Each read names it, and so fails once a newer program has moved
-// that.
+// marker is an empty table. Each read names that of its version, and so fails once a newer program has moved the schema.
 func marker(version int) string { return fmt.Sprint("version_", version) }
 
 // schemaVersion returns the version of the schema in a database (0: none), or an error if this program cannot use it.

@@ -6,10 +6,12 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
@@ -17,8 +19,148 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// tx is the transaction of an update. It locks and remembers the rows that it reads and may change. Statements that
-// write are sent with the next read or the commit.
+// Update implements board.Store. Updates of one key wait for each other in the process, then in the database.
+func (s *Store) Update(ctx context.Context, key board.Key, change func(board.Tx) error) error {
+	err := s.enter(ctx)
+	if err != nil {
+		return named(ctx, "update lists", err)
+	}
+	defer s.work.Done()
+	turn := s.turns[uint64(lockOf(key.Chat))%uint64(len(s.turns))] //nolint:gosec // any number does
+	select {
+	case turn <- struct{}{}:
+		defer func() { <-turn }()
+	case <-ctx.Done():
+		return named(ctx, "wait for other updates", ctx.Err())
+	}
+	for try := 1; ; try++ {
+		again, err := s.try(ctx, key, change, try > triesBesideOthers)
+		if !again || try == maxTries || ctx.Err() != nil {
+			return err
+		}
+		time.Sleep(rand.N(time.Duration(try) * time.Millisecond))
+	}
+}
+
+// maxTries is how often a change is run that lost a race or its connection; after triesBesideOthers it runs alone.
+const maxTries, triesBesideOthers = 10, 3
+
+// errRaced means that a list or a chat is no longer as the transaction read it.
+var errRaced = errors.New("another server changed the list or its chat")
+
+// raced reports whether a transaction failed only because of another one.
+func raced(err error) bool {
+	refused, ok := errors.AsType[*pgconn.PgError](err)
+	codes := []string{"40P01", "40001", "23505"} // deadlock, serialization failure, unique violation
+	return ok && slices.Contains(codes, refused.Code) || errors.Is(err, errRaced)
+}
+
+// try runs a change in a transaction, alone or beside others, and commits it. After an error or a panic it is rolled
+// back. again is true if nothing was stored and the change may be run again.
+func (s *Store) try(ctx context.Context, key board.Key, change func(board.Tx) error, alone bool) (again bool, err error) {
+	t, err := s.newTx(ctx)
+	if err != nil {
+		return false, named(ctx, "connect to the database", err)
+	}
+	defer t.end()
+	if err = t.begin(ctx, key, alone); err == nil {
+		err = change(t)
+	}
+	if t.failed != nil && (err == nil || t.mayRunAgain(t.failed)) {
+		err = t.failed // the change may not have returned it
+	}
+	if err != nil || !t.writes {
+		return t.mayRunAgain(err), err
+	}
+	if err := t.commit(ctx); err != nil {
+		return raced(err), named(ctx, "commit update", err)
+	}
+	if t.saves > 0 {
+		s.notices.send()
+	}
+	return false, nil
+}
+
+// mayRunAgain reports whether a transaction failed, before its commit, because of another one or of a lost connection.
+func (t *tx) mayRunAgain(err error) bool { return raced(err) || err != nil && t.conn.Conn().IsClosed() }
+
+// begin begins the transaction, and locks and reads what most changes need: the chat of key, what it has seen, and its
+// current list (or the list with that id). Alone, it waits for all that have locked a list, and lets none begin.
+func (t *tx) begin(ctx context.Context, key board.Key, alone bool) error {
+	t.pending.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED`)
+	for name, value := range t.store.limits {
+		t.pending.Queue(`SELECT set_config($1, $2, true)`, name, value)
+	}
+	if alone {
+		t.pending.Queue(`SELECT FROM todo_mcp.store`)
+		t.pending.Queue(`LOCK TABLE todo_mcp.lists IN EXCLUSIVE MODE`)
+	}
+	if todo.IsChatID(key.Chat) {
+		t.queueChat(key.Chat)
+	}
+	t.queueSeen(key)
+	return t.do(ctx, "begin update", func() error {
+		err := t.lock(ctx, `coalesce(nullif(todo_mcp.held($1, $2, $3), ''), $2)`, key.Principal, key.Chat, key.Mirrors)
+		if errors.Is(err, board.ErrDamaged) {
+			return nil // a method that needs that list returns the error
+		}
+		return err
+	})
+}
+
+// commit sends what was written since the last read, and commits.
+func (t *tx) commit(ctx context.Context) error {
+	t.pending.Queue(`COMMIT`).Exec(func(done pgconn.CommandTag) error {
+		if done.String() != "COMMIT" {
+			return pgx.ErrTxCommitRollback
+		}
+		return nil
+	})
+	return outcome(t.flush(ctx))
+}
+
+// end rolls back a transaction that was not committed, and releases its connection.
+func (t *tx) end() {
+	defer func() { t.conn.Release(); <-t.store.room }()
+	if t.conn.Conn().PgConn().TxStatus() == 'I' || t.conn.Conn().IsClosed() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_, _ = t.conn.Exec(ctx, `ROLLBACK`) // if it fails, Release closes the connection, which rolls back
+}
+
+// flush sends the pending statements, and handles their results.
+func (t *tx) flush(ctx context.Context) error {
+	if t.pending.Len() == 0 {
+		return nil
+	}
+	batch := t.pending
+	t.pending = &pgx.Batch{}
+	return t.conn.SendBatch(ctx, batch).Close()
+}
+
+// Query implements querier. It sends the pending statements first.
+func (t *tx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+	if err := t.flush(ctx); err != nil {
+		return nil, err
+	}
+	return t.conn.Query(ctx, sql, args...)
+}
+
+// do runs a method's function, and adds what it did to its error. After an error of the database it runs nothing.
+func (t *tx) do(ctx context.Context, what string, run func() error) error {
+	if t.failed != nil {
+		return t.failed
+	}
+	err := named(ctx, what, run())
+	if !errors.Is(err, board.ErrNotFound) && !errors.Is(err, board.ErrDamaged) {
+		t.failed = err
+	}
+	return err
+}
+
+// tx is the transaction of an update. It locks and remembers what it reads. What it writes is sent with the next read.
 type tx struct {
 	tables.Saver // its Memory has the lists whose rows are locked; zero for one that is not there
 	store        *Store
@@ -32,10 +174,7 @@ type tx struct {
 	saves        int64 // how many Seqs it has given
 }
 
-var (
-	_ board.Tx  = (*tx)(nil)
-	_ tables.DB = (*tx)(nil)
-)
+var _ board.Tx = (*tx)(nil)
 
 // newTx returns a transaction that has a connection, which end releases, and has not begun.
 func (s *Store) newTx(ctx context.Context) (*tx, error) {
@@ -67,8 +206,7 @@ func (t *tx) queueChat(id string) {
 	})
 }
 
-// Chat implements board.Tx. It locks only the transaction's own chat, so that no two transactions wait for each other's.
-// For others see LockChat.
+// Chat implements board.Tx. It locks only the own chat, so that no two transactions wait for each other. See LockChat.
 func (t *tx) Chat(ctx context.Context, id string) (c todo.Chat, err error) {
 	if c, known := t.Memory.Chats[id]; known {
 		return c, t.failed
@@ -162,7 +300,6 @@ func (t *tx) newest(ctx context.Context, list string) (todo.Snapshot, error) {
 	return at, nil
 }
 
-// Load implements board.Tx.
 func (t *tx) Load(ctx context.Context, list string, revision int64) (found todo.Snapshot, err error) {
 	if revision != 0 && t.Memory.Lists[list].Revision != revision {
 		return t.Reader.Load(ctx, list, revision)
@@ -184,7 +321,6 @@ func (t *tx) asRead(s todo.Snapshot) todo.Snapshot {
 	return s
 }
 
-// Seen implements board.Tx.
 func (t *tx) Seen(ctx context.Context, of board.Key) (found []board.Seen, err error) {
 	return found, t.do(ctx, "read what chats have seen", func() (err error) {
 		if _, known := t.Memory.Seen[of]; !known {
@@ -210,9 +346,9 @@ func (t *tx) queueLock(list string) {
 }
 
 // LockSeen implements [tables.DB]. It also locks a list that becomes current.
-func (t *tx) LockSeen(ctx context.Context, of board.Key, current string) (all []board.Seen, damaged int, err error) {
-	if all, err = t.Seen(ctx, of); board.Current(all) != current {
-		t.queueLock(current)
+func (t *tx) LockSeen(ctx context.Context, c board.Seen) (all []board.Seen, damaged int, err error) {
+	if all, err = t.Seen(ctx, c.Key); c.Current && board.Current(all) != c.List {
+		t.queueLock(c.List)
 	}
 	return all, 0, err
 }
@@ -223,7 +359,6 @@ func (t *tx) Named(ctx context.Context, principal, name string) (string, error) 
 	return t.Reader.Named(ctx, principal, name)
 }
 
-// Save implements board.Tx.
 func (t *tx) Save(ctx context.Context, next todo.Snapshot) (saved todo.Snapshot, err error) {
 	id := next.List.ID
 	err = t.do(ctx, "save snapshot", func() error {
@@ -247,7 +382,6 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (saved todo.Snapshot,
 	return t.asRead(saved), nil
 }
 
-// Purge implements board.Tx.
 func (t *tx) Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error {
 	clear(t.Memory.Seen)
 	clear(t.Memory.Chats)
@@ -255,22 +389,18 @@ func (t *tx) Purge(ctx context.Context, list string, by todo.Writer, now time.Ti
 	return t.Saver.Purge(ctx, list, by, now)
 }
 
-// Exec implements [tables.DB].
 func (t *tx) Exec(query string, args ...any) error {
 	t.pending.Queue(numbered(query), stored(args)...)
 	t.writes = true
 	return nil
 }
 
-// Remove implements [tables.DB].
 func (t *tx) Remove(query string, args ...any) error { return t.Exec(query, args...) }
 
-// Scan implements [tables.DB].
 func (t *tx) Scan(ctx context.Context, query string, args []any, into ...any) error {
 	return one(ctx, t, into, numbered(query), args...)
 }
 
-// NextSeq implements [tables.DB].
 func (t *tx) NextSeq() (int64, error) {
 	t.saves++
 	return t.seq + t.saves - 1, nil

@@ -80,8 +80,7 @@ func (s *Store) sayAlive(ctx context.Context, process string) {
 		ON CONFLICT (id) DO UPDATE SET until = excluded.until`, process, aliveFor.Milliseconds())
 }
 
-// Alive implements board.Store. If the database does not answer it returns what it read last, true for an unknown
-// process.
+// Alive implements board.Store. If the database does not answer it returns what it knew; an unknown process is alive.
 func (s *Store) Alive(process string) bool {
 	s.alive.mu.Lock()
 	was, known := s.alive.known[process]

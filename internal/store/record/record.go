@@ -1,7 +1,6 @@
-// Package record encodes snapshots and chats as JSON. Every store on disk has this format, so that lists can move
-// between them. A revision has all its items: a list is small, see [todo.MaxSize]. Decoding returns what was encoded,
-// except Seq, which belongs to one store. Later versions must decode what earlier ones stored: fields are added, never
-// renamed.
+// Package record encodes snapshots and chats as JSON, the same in every store on disk, so that lists can move. A
+// revision has all its items: a list is small, see [todo.MaxSize]. Seq, which belongs to one store, is not encoded.
+// Later versions must decode what earlier ones stored: fields are added, never renamed.
 package record
 
 import (

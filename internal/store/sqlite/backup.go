@@ -44,22 +44,18 @@ func (s *Store) BackUp(ctx context.Context, to string, found func(problem string
 	if err = errors.Join(describe(s.path, err), db.Close()); err != nil {
 		return 0, err
 	}
-	if revisions, err = check(ctx, part, found); err != nil {
-		return 0, err
+	if revisions, err = check(ctx, part, found); err == nil {
+		err = syncFile(part)
 	}
-	if err := syncFile(part); err != nil {
-		return 0, err
-	}
-	if err := os.Rename(part, to); err != nil {
-		return 0, err
+	if err == nil {
+		err = os.Rename(part, to)
 	}
 	atomicfile.SyncFolder(filepath.Dir(to))
-	return revisions, nil
+	return revisions, err
 }
 
-// Restore replaces the content of the store by that of a copy, in one transaction, and returns how many revisions that
-// has. Processes that have the store open continue with it; watchers see every list as saved just now. It first reads
-// the copy as [Store.Check] does, and changes nothing if it finds a problem.
+// Restore replaces the content of the store by that of a copy, in one transaction: processes that have it open continue,
+// and watchers see every list as just saved. It first checks the copy, and changes nothing if it finds a problem.
 func (s *Store) Restore(ctx context.Context, from string, found func(problem string)) (revisions int, err error) {
 	defer func() {
 		if err != nil {
@@ -151,7 +147,6 @@ func takeAll(ctx context.Context, db *sql.DB, from string) error {
 	return tx.Commit()
 }
 
-// check is [Store.Check] of the store in a file.
 func check(ctx context.Context, path string, found func(string)) (revisions int, err error) {
 	s, err := Open(path, board.Keep{})
 	if err != nil {
@@ -161,7 +156,6 @@ func check(ctx context.Context, path string, found func(string)) (revisions int,
 	return revisions, errors.Join(err, s.Close())
 }
 
-// syncFile syncs a file to the disk.
 func syncFile(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -183,9 +177,6 @@ func (s *Store) Check(ctx context.Context, found func(problem string)) (revision
 	return tables.NewReader(queries(), query, &s.Health).Check(ctx, found)
 }
 
-// compactStep is how many pages are moved in one transaction, while nobody else writes.
-const compactStep = 256
-
 // Compact gives the space of removed lists back to the file system. Between its steps, of some milliseconds, others write.
 func (s *Store) Compact(ctx context.Context) error {
 	db, err := openDatabase(s.path, 1, "mode=rw", "busy_timeout(10000)", "synchronous(FULL)")
@@ -199,8 +190,8 @@ func (s *Store) Compact(ctx context.Context) error {
 			break
 		}
 		began := time.Now()
-		err = statements.query(ctx, fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, compactStep), nil, func(rows tables.Rows) error {
-			for rows.Next() { // each row moves a page
+		err = statements.query(ctx, `PRAGMA incremental_vacuum(256)`, nil, func(rows tables.Rows) error {
+			for rows.Next() { // each moves a page; nobody else writes until the last
 				continue
 			}
 			return rows.Err()

@@ -23,11 +23,9 @@ import (
 // readers is the number of connections that all reads of a store share.
 const readers = 4
 
-// errBeingCreated means that another process creates or changes the file, errLogInUse that others read a log to be
-// merged.
 var (
-	errBeingCreated = errors.New("store file is being made")
-	errLogInUse     = errors.New("store is being read")
+	errBeingCreated = errors.New("store file is being made") // another process creates or changes the file; try again
+	errLogInUse     = errors.New("store is being read")      // others read a log that is to be merged; try again
 )
 
 // file is an open database with a count of its users. A nil *file means that no database is open.
@@ -43,8 +41,7 @@ type file struct {
 
 // newFile returns the file at path that db has open. The caller is its first user.
 func newFile(db *sql.DB, path string, info fs.FileInfo) *file {
-	f := &file{db: db, info: info}
-	f.statements.db = db
+	f := &file{db: db, info: info, statements: statements{db: db}}
 	f.log, _ = os.Stat(path + "-wal")
 	f.users.Store(1)
 	return f
@@ -116,8 +113,8 @@ func probe(path string) error {
 	return errors.Join(err, f.release())
 }
 
-// openReader opens the database at path, described by info, for reading; nil, nil if it has no schema yet. In a read-
-// only folder SQLite can make no log, and reads only a file that is declared immutable, so openReader does that.
+// openReader opens the database at path, described by info, for reading; nil, nil if it has no schema yet. Where the
+// folder is read-only, SQLite can make no log, and reads only a file that is declared immutable.
 func openReader(ctx context.Context, path string, info fs.FileInfo, connections int) (*file, error) {
 	f, err := openReaderAs(ctx, "mode=rw", path, info, connections)
 	if failedWith(err, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN) && !hasLog(path) {
@@ -148,8 +145,8 @@ func openReaderAs(ctx context.Context, mode, path string, info fs.FileInfo, conn
 // maxLog is the size in bytes to which SQLite truncates a larger log when it begins it anew (BAD-INPUT 65).
 const maxLog = 4 << 20
 
-// openWriter opens the database for writing. It creates folder, file and schema if they are missing. With say, which is
-// told of each step, it also moves an earlier file to this schema.
+// openWriter opens the database for writing. It creates what is missing of folder, file and schema. For say see
+// makeSchema.
 func openWriter(ctx context.Context, path string, pragmas []string, say func(text string)) (*file, error) {
 	if err := create(path); err != nil {
 		return nil, err
@@ -194,8 +191,7 @@ func create(path string) error {
 	return nil
 }
 
-// publish creates the file, unless there is one by now. It first removes the files that a deleted database left beside
-// path, because SQLite would apply them to the new file.
+// publish creates the file, unless there is one. SQLite would apply to it what a deleted database left beside path.
 func publish(path string) error {
 	if info, err := look(path); info != nil || err != nil {
 		return err
@@ -230,9 +226,7 @@ func openDatabase(path string, connections int, mode string, pragmas ...string) 
 // describe wraps err with the path and, for a file that cannot be used, with what the user can do. It returns nil for nil.
 func describe(path string, err error) error {
 	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, board.ErrDamaged):
+	case err == nil || errors.Is(err, board.ErrDamaged):
 		return err
 	case errors.Is(err, board.ErrTooNew):
 		return fmt.Errorf("open store %s: %w, or name another file with --store", path, err)

@@ -20,8 +20,7 @@ import (
 var schema string
 
 // steps lead to the schema of this program: each makes its version from the one before, the first one from an empty
-// file. Their number is the version (PRAGMA user_version). A released step never changes: a change is one more step, in
-// schema002.sql and so on.
+// file. Their number is the version (PRAGMA user_version). A released step never changes: a change is one more.
 var steps = []string{schema}
 
 // applicationID is in every file ("todo").
@@ -30,8 +29,8 @@ const applicationID = 0x746f646f
 // errForeign means that a file is a database, but not one of this program.
 var errForeign = errors.New("it is another program's database")
 
-// schemaOf returns the version of a database (0 for an empty one), or board.ErrTooNew, board.ErrEarlier or errForeign.
-// It also reads the list of tables, which finds that a file is damaged.
+// schemaOf returns the version of a database (0: empty), or board.ErrTooNew, ErrEarlier, errForeign, or that it is
+// damaged.
 func schemaOf(ctx context.Context, db *sql.DB) (version int, err error) {
 	var id, tables int
 	err = db.QueryRowContext(ctx, `SELECT (SELECT user_version FROM pragma_user_version), (SELECT application_id FROM pragma_application_id),
@@ -53,8 +52,7 @@ func schemaOf(ctx context.Context, db *sql.DB) (version int, err error) {
 }
 
 // makeSchema prepares the database at path, with one connection, for writing. If it has no tables it syncs the folders
-// above and makes the tables, in one transaction. With say, which is told of each step, it also moves an earlier store
-// to this version; for that it waits for other writers.
+// above and makes the tables, in one transaction. With say, which is told of each step, it also moves an earlier store.
 func makeSchema(ctx context.Context, db *sql.DB, path string, say func(text string)) error {
 	look := func() (version int, err error) {
 		if version, err = schemaOf(ctx, db); say != nil && errors.Is(err, board.ErrEarlier) {

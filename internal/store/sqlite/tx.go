@@ -14,41 +14,31 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-var (
-	_ board.Tx  = (*writer)(nil)
-	_ tables.DB = (*writer)(nil)
-)
+var _ board.Tx = (*writer)(nil)
 
 // read is the [tables.Query] of the transaction. No statement ends with ctx, as the transaction of others would, too.
 func (w *writer) read(ctx context.Context, what, query string, args []any, read func(tables.Rows) error) error {
-	if err := w.query(context.Background(), query, args, read); err != nil {
-		return w.fail(what, err)
+	err := w.do(ctx, what, func() error { return w.query(context.Background(), query, args, read) })
+	if err == nil && ctx.Err() != nil {
+		err = fmt.Errorf("%s: %w", what, ctx.Err())
 	}
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	return nil
+	return err
 }
 
-// do is the Do of the [tables.Saver].
+// do runs a method's function, and adds what it did to its error. It notes a failure of the store; a damaged row is none.
 func (w *writer) do(_ context.Context, what string, run func() error) error {
-	if err := run(); err != nil {
-		return w.fail(what, err)
+	err := run()
+	if err == nil {
+		return nil
 	}
-	return nil
-}
-
-// fail adds to an error what was being done, and notes a failure of the store. A damaged row is none.
-func (w *writer) fail(what string, err error) error {
 	if !board.IsRefusal(err) && !errors.Is(err, board.ErrDamaged) && w.failed == nil {
 		w.failed = err
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// Seen implements board.Tx.
 func (w *writer) Seen(ctx context.Context, of board.Key) ([]board.Seen, error) {
-	all, _, err := w.LockSeen(ctx, of, "")
+	all, _, err := w.LockSeen(ctx, board.Seen{Key: of})
 	return slices.Clone(all), err
 }
 
@@ -65,22 +55,21 @@ func (w *writer) Load(ctx context.Context, list string, revision int64) (found t
 		w.Memory.SetList(found, todo.Size(found.Items)+todo.Size(found.Report.Dropped))
 	}
 	if l := &found.List; l.ParentConversation != "" {
-		all, _, err := w.LockSeen(ctx, board.Key{Principal: l.Principal, Chat: l.ParentConversation, Mirrors: l.Mirrored}, "")
+		all, _, err := w.LockSeen(ctx, board.Seen{Key: board.Key{Principal: l.Principal, Chat: l.ParentConversation, Mirrors: l.Mirrored}})
 		l.Parent = board.Current(all)
 		return found, err
 	}
 	return found, nil
 }
 
-// Save implements board.Tx.
 func (w *writer) Save(ctx context.Context, next todo.Snapshot) (saved todo.Snapshot, err error) {
-	if saved, err = w.Saver.Save(ctx, next); err == nil {
-		saved, err = w.Load(ctx, saved.List.ID, 0)
-	}
-	if err != nil {
-		return todo.Snapshot{}, w.fail("save snapshot", err)
-	}
-	return saved, nil
+	err = w.do(ctx, "save snapshot", func() error {
+		if saved, err = w.Saver.Save(ctx, next); err == nil {
+			saved, err = w.Load(ctx, saved.List.ID, 0)
+		}
+		return err
+	})
+	return saved, err
 }
 
 // Chat implements board.Tx. It remembers what it reads, also that there is no such chat.
@@ -95,21 +84,19 @@ func (w *writer) Chat(ctx context.Context, id string) (c todo.Chat, err error) {
 	return c, err
 }
 
-// LockChat implements [tables.DB].
 func (w *writer) LockChat(ctx context.Context, id string) (todo.Chat, error) { return w.Chat(ctx, id) }
 
 // LockSeen implements [tables.DB]. It remembers what it reads, unless a row is damaged.
-func (w *writer) LockSeen(_ context.Context, of board.Key, _ string) (found []board.Seen, damaged int, err error) {
-	if known, ok := w.Memory.Seen[of]; ok {
+func (w *writer) LockSeen(_ context.Context, c board.Seen) (found []board.Seen, damaged int, err error) {
+	if known, ok := w.Memory.Seen[c.Key]; ok {
 		return known, 0, nil
 	}
-	if found, damaged, err = w.SeenBy(context.Background(), of); err == nil && damaged == 0 {
-		w.Memory.SetSeen(of, found)
+	if found, damaged, err = w.SeenBy(context.Background(), c.Key); err == nil && damaged == 0 {
+		w.Memory.SetSeen(c.Key, found)
 	}
 	return found, damaged, err
 }
 
-// Remove implements [tables.DB].
 func (w *writer) Remove(query string, args ...any) error {
 	err := w.Exec(query, args...)
 	if err == nil && w.changed > 0 {
@@ -118,7 +105,6 @@ func (w *writer) Remove(query string, args ...any) error {
 	return err
 }
 
-// Scan implements [tables.DB].
 func (w *writer) Scan(_ context.Context, query string, args []any, into ...any) error {
 	return w.scan(query, args, into...)
 }
@@ -136,8 +122,8 @@ func (w *writer) NextSeq() (seq int64, err error) {
 const lastSeq = `SELECT max((SELECT coalesce(max(seq), 0) FROM history), (SELECT coalesce(max(seq), 0) FROM chats),
 	(SELECT coalesce(max(seq), 0) FROM removed))`
 
-// Size implements [tables.DB]: the size of the file in the transaction, or between measurements a higher one. One of
-// sizeEvery calls measures it, or each if the store is nearly full.
+// Size implements [tables.DB]: the size of the file in the transaction. It is measured once in sizeEvery calls, or in
+// each if the store is nearly full. Between them Size is an upper bound.
 func (w *writer) Size(context.Context) (bytes int64, err error) {
 	if w.store.keep.Bytes <= 0 {
 		return 0, nil
@@ -156,12 +142,10 @@ func (w *writer) Size(context.Context) (bytes int64, err error) {
 	return bytes, err
 }
 
-const sizeEvery = 64
-
 // statements are the prepared statements of a database or connection. Each is prepared at its first use.
 type statements struct {
 	db interface {
-		PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
+		PrepareContext(context.Context, string) (*sql.Stmt, error)
 	}
 	of      sync.Map // *sql.Stmt by SQL text
 	ran     int      // how many times Exec was called
@@ -182,7 +166,6 @@ func (s *statements) prepared(ctx context.Context, query string) (*sql.Stmt, err
 	return stmt, nil
 }
 
-// query runs a query and calls read with its rows.
 func (s *statements) query(ctx context.Context, query string, args []any, read func(tables.Rows) error) error {
 	stmt, err := s.prepared(ctx, query)
 	if err != nil {

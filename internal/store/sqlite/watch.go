@@ -23,10 +23,10 @@ func (s *Store) aliveFile(process string) string {
 // Attend implements board.Store.
 func (s *Store) Attend(process string) (leave func(), err error) {
 	path := s.aliveFile(process)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("make process known: %w", err)
+	unlock := func() {}
+	if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
+		unlock, err = atomicfile.TryLock(path)
 	}
-	unlock, err := atomicfile.TryLock(path)
 	if err != nil {
 		return nil, fmt.Errorf("make process known: %w", err)
 	}
@@ -52,9 +52,8 @@ func (s *Store) Alive(process string) bool {
 	return false
 }
 
-// Watch implements board.Store. It hints saves through this store at once, and others when SQLite's data_version has
-// changed, which it reads when a process touches the file [savedSuffix], and seldom otherwise. It has its own
-// connection, since a watch can last for hours.
+// Watch implements board.Store. It hints saves through this store at once, and others when SQLite's data_version
+// changed, which it reads when a process touches the file [savedSuffix]. As it lasts long, it has its own connection.
 func (s *Store) Watch(ctx context.Context, hint func()) error {
 	if err := s.enter(ctx); err != nil {
 		return fmt.Errorf("watch store: %w", err)
@@ -110,8 +109,7 @@ const SpoolSuffix = "-hooks"
 const (
 	// lookAnyway is how often a listener looks without being told, as of saves from another machine.
 	lookAnyway = 10 * time.Second
-	// lookOften is how often it looks if it cannot listen: without a store, in a read-only folder, or without free
-	// watches.
+	// lookOften is how often it looks if it cannot listen: there is no store, or no watch is left.
 	lookOften = 50 * time.Millisecond
 	// together is the time in which several saves of others cause one hint.
 	together = 20 * time.Millisecond
@@ -165,16 +163,13 @@ func (l *listener) begin() error {
 
 // pass signals heard for each event, until the watcher is closed.
 func pass(on *fsnotify.Watcher, heard chan<- struct{}) {
-	for {
+	for ok := false; ; {
 		select {
-		case _, ok := <-on.Events:
-			if !ok {
-				return
-			}
-		case _, ok := <-on.Errors:
-			if !ok {
-				return
-			}
+		case _, ok = <-on.Events:
+		case _, ok = <-on.Errors:
+		}
+		if !ok {
+			return
 		}
 		board.Signal(heard)
 		time.Sleep(together)

@@ -6,6 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync/atomic"
+	"time"
 
 	sqlite3 "modernc.org/sqlite/lib"
 
@@ -13,9 +18,132 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/store/tables"
 )
 
-// writer is the writing connection, and the board.Tx of the request that it runs. It is open if conn is not nil. As one
-// transaction serves many callers, it ends with no context. The Memory is emptied when something was rolled back or
-// removed, or SQLite's data_version says that another connection has committed.
+const (
+	// maxBatch is the largest number of requests in one transaction.
+	maxBatch = 256
+	// gracePeriod is how long a caller whose context ended waits for a running commit, and a closing store for a lock.
+	gracePeriod = time.Second
+	// maxPut is how many bytes are put into a memory before the next request begins another one.
+	maxPut = 8 << 20
+	// sizeEvery is after how many calls the file is measured again.
+	sizeEvery = 64
+)
+
+// request is the change of an update, which the writer goroutine runs in its transaction.
+type request struct {
+	change   func(board.Tx) error
+	done     chan struct{} // closed when err is set
+	err      error
+	panicked string      // the value and the stack of a panic
+	claimed  atomic.Bool // the writer runs the request, or its caller has withdrawn it
+}
+
+// call runs the change. It recovers from a panic, which [Store.Update] repeats.
+func (r *request) call(w *writer) {
+	defer func() {
+		if v := recover(); v != nil {
+			r.panicked, r.err = fmt.Sprintf("%v\n%s", v, debug.Stack()), errors.New("the function panicked")
+		}
+	}()
+	r.err = r.change(w)
+	if w.failed != nil && !errors.Is(r.err, w.failed) {
+		r.err = errors.Join(r.err, w.failed) // it must not go on as if nothing had happened
+	}
+}
+
+// Update implements board.Store. It queues a request and waits for the writer's answer. When ctx ends it withdraws the
+// request, or, if that has begun, returns board.ErrUnknownOutcome after the grace period.
+func (s *Store) Update(ctx context.Context, _ board.Key, change func(board.Tx) error) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.work.Done()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.startWriter()
+	req := &request{change: change, done: make(chan struct{})}
+	select {
+	case s.queue <- req:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-req.done:
+	case <-ctx.Done():
+		if req.claimed.CompareAndSwap(false, true) {
+			return ctx.Err()
+		}
+		select {
+		case <-req.done:
+		case <-time.After(gracePeriod):
+			return fmt.Errorf("%w (%w)", board.ErrUnknownOutcome, ctx.Err())
+		}
+	}
+	if req.panicked != "" {
+		panic(req.panicked)
+	}
+	return req.err
+}
+
+// writeLoop is the goroutine that commits the queued requests, in batches, until Close closes the queue.
+func (s *Store) writeLoop() {
+	w := newWriter(s)
+	defer w.close()
+	for first := range s.queue {
+		for batch := []*request{first}; len(batch) > 0; {
+			runtime.Gosched() // lets other goroutines queue requests, which then share this commit
+			for len(batch) < maxBatch && len(s.queue) > 0 {
+				batch = append(batch, <-s.queue)
+			}
+			batch = s.commit(w, batch)
+		}
+	}
+}
+
+// commit runs a batch in one transaction and answers its requests, or returns all if the file is locked.
+func (s *Store) commit(w *writer, batch []*request) (again []*request) {
+	err := w.beginTx()
+	if err != nil && busy(err) && s.mayRetry() {
+		time.Sleep(2 * time.Millisecond) // not every busy error comes after busy_timeout
+		return batch
+	}
+	batch = slices.DeleteFunc(batch, func(r *request) bool { return !r.claimed.CompareAndSwap(false, true) }) // withdrawn
+	stored := false
+	if err == nil {
+		if stored, err = w.write(batch); err != nil {
+			err = describe(s.path, err)
+		}
+	}
+	if err != nil && !errors.Is(err, errGone) {
+		w.close() // the next batch opens the file again
+	}
+	if stored {
+		s.batches.Add(1)
+		s.watchers.Send()
+	}
+	for _, req := range batch {
+		if err != nil {
+			req.err = err
+		}
+		close(req.done)
+	}
+	if stored {
+		Say(s.path)
+	}
+	return nil
+}
+
+// mayRetry reports whether the store is open, or was closed within the grace period.
+func (s *Store) mayRetry() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed.IsZero() || time.Since(s.closed) < gracePeriod
+}
+
+// writer is the writing connection, and the board.Tx of the request that it runs. It is open if conn is not nil. The
+// Memory is emptied after a rollback or a removal, and when SQLite's data_version says that another connection has
+// committed.
 type writer struct {
 	tables.Saver
 	*statements
@@ -38,13 +166,8 @@ func newWriter(s *Store) *writer {
 	return w
 }
 
-// maxPut is how many bytes are put into a memory before the next request begins another one.
-const maxPut = 8 << 20
-
 // forget empties the memory.
-func (w *writer) forget() {
-	w.Memory, w.seq, w.size, w.sized = tables.NewMemory(), 0, 0, 0
-}
+func (w *writer) forget() { w.Memory, w.seq, w.size, w.sized = tables.NewMemory(), 0, 0, 0 }
 
 // close rolls back a transaction that is still open and closes the file. It closes the statements first, because SQLite
 // keeps a connection and its locks until the last statement is closed.
@@ -101,8 +224,7 @@ func (w *writer) open() error {
 	return nil
 }
 
-// errGone means that what was committed is in a file or log that left its path. The connection must stay open until
-// [writer.open] has saved what can be saved.
+// errGone means that committed data is in a file or log that left its path. The connection stays open to save it.
 var errGone = errors.New("the store file or its log (-wal) was moved, deleted or cut while in use")
 
 // mergeLog moves everything from the log into the file, and empties the log. Either may have left its path.
@@ -132,9 +254,9 @@ func (w *writer) checkpoint(mode string) error {
 	return err
 }
 
-// settleLog merges a log that other processes left. If the sync of its last commits failed, they may be in the system's
-// memory alone, and are not written again: what is appended would be lost with them at a power failure. While others
-// read the log it is left alone: one of them knows which commits are on the disk.
+// settleLog merges a log that other processes left, unless one still reads it, which knows what is on the disk. If the
+// sync of the last commits failed, they may be in the system's memory alone, and a power failure would lose them with
+// all that is appended.
 func (w *writer) settleLog() error {
 	if w.file.log == nil || w.file.log.Size() == 0 {
 		return nil
@@ -204,9 +326,8 @@ func (w *writer) notice(now int64) error {
 	return nil
 }
 
-// write runs the requests of a batch in the open transaction, and commits. It sets the error of each: one that fails
-// does not affect the others. Its own error is for the whole batch: nothing was stored, unless it wraps
-// board.ErrUnknownOutcome.
+// write runs the requests of a batch, sets the error of each, and commits. One that fails does not affect the others.
+// Its own error is for all: nothing was stored, unless it wraps board.ErrUnknownOutcome.
 func (w *writer) write(batch []*request) (stored bool, err error) {
 	alone := len(batch) == 1
 	unlessAlone := func(statement string) {

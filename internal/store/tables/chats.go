@@ -102,49 +102,43 @@ func (r Reader) Keyed(ctx context.Context, k board.ChatKey) (string, error) {
 func keyValues(k board.ChatKey) []any { return []any{k.Principal, k.User, string(k.Kind), k.Text} }
 
 // SaveChat implements [board.Tx].
-func (s *Saver) SaveChat(ctx context.Context, c todo.Chat) (saved todo.Chat, err error) {
-	err = s.Do(ctx, "save chat", func() error {
+func (s *Saver) SaveChat(ctx context.Context, c todo.Chat) (todo.Chat, error) {
+	err := s.Do(ctx, "save chat", func() error {
 		was, err := s.DB.LockChat(ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		body, err := record.Encode(c)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrEncode, err)
+		}
+		isNew, store, ended := was.ID == "", s.sql.saveChat, int64(0)
+		if !c.Ended.IsZero() {
+			ended = record.UnixNano(c.Ended)
+		}
+		if isNew { // or it cannot be read
+			err = s.checkRoom(ctx, c.Principal)
+		} else if was.Used.Equal(c.Used) && was.Ended.Equal(c.Ended) && was.Principal == c.Principal && was.User == c.User {
+			store = s.sql.sayChat // writes no column that is in an index
+		}
 		if err == nil {
-			saved, err = s.saveChat(ctx, was, c)
+			c.Seq, err = s.DB.NextSeq()
+		}
+		if err == nil {
+			values := s.sql.summed([]any{c.ID, c.Principal, c.User, record.UnixNano(c.Used), ended, string(body)})
+			err = s.DB.Exec(store, append(values, c.Seq)...)
+		}
+		if err == nil && isNew {
+			s.Used.Add(c.Principal, RowSize+len(body))
+			if err = s.DB.Exec(holdsList, c.ID); err == nil {
+				err = s.DB.Remove(moreChats, c.Principal, c.User, c.ID, c.Principal, c.User, c.ID)
+			}
+		}
+		if err == nil {
+			s.Memory.Chats[c.ID] = c
 		}
 		return err
 	})
-	return saved, err
-}
-
-// saveChat stores a chat in the place of was, which is zero for none. A new chat needs room; others may be removed for
-// it.
-func (s *Saver) saveChat(ctx context.Context, was, c todo.Chat) (todo.Chat, error) {
-	body, err := record.Encode(c)
-	if err != nil {
-		return c, fmt.Errorf("%w: %w", ErrEncode, err)
-	}
-	isNew, store, ended := was.ID == "", s.sql.saveChat, int64(0)
-	if !c.Ended.IsZero() {
-		ended = record.UnixNano(c.Ended)
-	}
-	if isNew {
-		err = s.checkRoom(ctx, c.Principal)
-	} else if was.Used.Equal(c.Used) && was.Ended.Equal(c.Ended) && was.Principal == c.Principal && was.User == c.User {
-		store = s.sql.sayChat // writes no column that is in an index
-	}
-	if err == nil {
-		c.Seq, err = s.DB.NextSeq()
-	}
-	if err == nil {
-		values := s.sql.summed([]any{c.ID, c.Principal, c.User, record.UnixNano(c.Used), ended, string(body)})
-		err = s.DB.Exec(store, append(values, c.Seq)...)
-	}
-	if err == nil && isNew {
-		s.Used.Add(c.Principal, RowSize+len(body))
-		if err = s.DB.Exec(holdsList, c.ID); err == nil {
-			err = s.DB.Remove(moreChats, c.Principal, c.User, c.ID, c.Principal, c.User, c.ID)
-		}
-	}
-	if err == nil {
-		s.Memory.Chats[c.ID] = c
-	}
 	return c, err
 }
 
@@ -173,7 +167,8 @@ func (s *Saver) SetKey(ctx context.Context, k board.ChatKey, chat string, until 
 		of := keyValues(k)[:3]
 		return errors.Join(s.DB.Exec(oldKeys, record.UnixNano(time.Now())),
 			s.addRow(ctx, k.Principal, `INSERT INTO main.keys (principal, member, kind, text, chat, until) VALUES (?, ?, ?, ?, ?, ?)
-				ON CONFLICT (principal, member, kind, text) DO UPDATE SET chat = excluded.chat, until = excluded.until`, append(keyValues(k), chat, record.UnixNano(until))...),
+				ON CONFLICT (principal, member, kind, text) DO UPDATE SET chat = excluded.chat, until = excluded.until`,
+				append(keyValues(k), chat, record.UnixNano(until))...),
 			s.DB.Exec(moreKeys, append(of, of...)...))
 	})
 }
@@ -191,7 +186,8 @@ func (s *Saver) Claim(ctx context.Context, n board.Notice, at time.Time, within 
 			earlier = time.Unix(0, before)
 			return nil
 		}
-		return errors.Join(s.DB.Exec(`DELETE FROM main.notices WHERE at < ?`, record.UnixNano(at.Add(-board.NoticeAge))), s.DB.Exec(oldKeys, record.UnixNano(time.Now())),
+		return errors.Join(s.DB.Exec(`DELETE FROM main.notices WHERE at < ?`, record.UnixNano(at.Add(-board.NoticeAge))),
+			s.DB.Exec(oldKeys, record.UnixNano(time.Now())),
 			s.addRow(ctx, n.Principal, `INSERT INTO main.notices (principal, what, at) VALUES (?, ?, ?)
 				ON CONFLICT (principal, what) DO UPDATE SET at = excluded.at`, n.Principal, n.What, record.UnixNano(at)),
 			s.DB.Exec(moreNotices, n.Principal, n.Principal))

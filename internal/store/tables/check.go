@@ -23,8 +23,7 @@ var checks = []string{
 		(SELECT list, revision, lag(revision) OVER (PARTITION BY list ORDER BY revision) AS before FROM main.history) AS h WHERE revision <> before + 1`,
 }
 
-// Check reads every row, calls found for each problem, and returns how many revisions it read, or why it could not go
-// on.
+// Check reads every row, calls found for each problem, and returns how many revisions there are.
 func (r Reader) Check(ctx context.Context, found func(problem string)) (revisions int, err error) {
 	each := func(sql string, read func(Rows) error) {
 		if err != nil {
@@ -112,8 +111,8 @@ func (h *Health) Damaged() []string {
 	return slices.Sorted(maps.Keys(h.found))
 }
 
-// Step calls run for each step from version on. run executes the step and sets the version that it leads to. say is told
-// of each step, unless the store is new (version 0).
+// Step calls run for each step from version on, to execute it and set the version. say is told of each unless that was
+// 0.
 func Step(steps []string, version int, say func(text string), run func(version int, step string) error) error {
 	for n := version; n < len(steps); n++ {
 		if version > 0 {

@@ -11,11 +11,9 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Dialect is what differs in the SQL of the two databases. All SQL of this package has "main." before the names of tables,
-// as SQLite names its database.
+// Dialect is what differs in the SQL of the two databases. All tables have the prefix "main.", as SQLite has it.
 type Dialect struct {
-	// Columns are those of a snapshot, from the rows h of history and l of lists. Snapshot reads them with one more, the
-	// current list of the parent's conversation.
+	// Columns are a snapshot's, of the rows h of history and l of lists. Snapshot reads them, and [current].
 	Columns  string
 	Snapshot func(Rows) (todo.Snapshot, error)
 	// Newest joins the row h of the newest revision to the row l of its list.
@@ -30,9 +28,10 @@ type Dialect struct {
 	Like string
 	// Checks select texts, each about something wrong with the database itself.
 	Checks []string
-	// Settled is an expression for a Seq below which nothing is saved any more; empty if saves commit in the order of
-	// Seq.
+	// Settled is a Seq below which nothing is saved any more; empty if saves commit in the order of Seq.
 	Settled string
+	// Position selects a Seq such that all saves up to it can be read.
+	Position string
 }
 
 // SQL are the statements of a [Reader] and a [Saver] that differ in the two databases.
@@ -48,8 +47,7 @@ type SQL struct {
 	of Dialect
 }
 
-// limited ends a query. If its parameter were not in an expression, SQLite would prepare the statement for each value
-// again.
+// limited ends a query. Without the CAST, SQLite would prepare the statement again for each value.
 const limited = ` LIMIT CAST(? AS bigint)`
 
 // summed returns the columns of a row, and their checksum where rows have one.

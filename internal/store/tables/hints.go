@@ -10,9 +10,7 @@ import (
 )
 
 // Hints are the watchers of one store. Each has one slot for a hint: a slow one gets one hint for many saves.
-type Hints struct {
-	slots sync.Map // of chan struct{}
-}
+type Hints struct{ slots sync.Map }
 
 // Send hints every watcher that has no hint waiting already.
 func (h *Hints) Send() {
@@ -21,12 +19,11 @@ func (h *Hints) Send() {
 	}
 }
 
-type Look func() (again time.Duration, err error)
-
-// Watch calls hint at once, and after each Send. It calls look after settle (after each hint if that is not 0), when
-// told receives, and after the time that look returned (0: none). Watch returns nil when ctx ends, [board.ErrClosed]
-// when closed is closed, and the error of look.
-func (h *Hints) Watch(ctx context.Context, closed <-chan struct{}, hint func(), settle time.Duration, told <-chan struct{}, look Look) error {
+// Watch calls hint at once and after each Send. It calls look after settle (after each hint if settle > 0), when told
+// receives, and after the time that look returned (0: none). It returns look's error, [board.ErrClosed] after closed,
+// or nil when ctx ends.
+func (h *Hints) Watch(ctx context.Context, closed <-chan struct{}, hint func(), settle time.Duration, told <-chan struct{},
+	look func() (again time.Duration, err error)) error {
 	slot := make(chan struct{}, 1)
 	h.slots.Store(slot, true)
 	defer h.slots.Delete(slot)

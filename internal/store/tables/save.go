@@ -26,10 +26,9 @@ type DB interface {
 	// Remove is Exec for statements that may remove rows which are in the [Memory].
 	Remove(sql string, args ...any) error
 
-	// LockChat and LockSeen read a chat, or what it has seen, to change it. LockSeen returns how many rows are damaged,
-	// too; current is the list that becomes the chat's current one, or empty.
+	// LockChat reads a chat to change it, and LockSeen what a chat has seen, and how many of its rows are damaged, to see c.
 	LockChat(ctx context.Context, id string) (todo.Chat, error)
-	LockSeen(ctx context.Context, of board.Key, current string) (all []board.Seen, damaged int, err error)
+	LockSeen(ctx context.Context, c board.Seen) (all []board.Seen, damaged int, err error)
 
 	// Scan reads the only row of a query. It returns [sql.ErrNoRows] when there is none.
 	Scan(ctx context.Context, sql string, args []any, into ...any) error
@@ -90,12 +89,9 @@ type used struct {
 	expired time.Time // when [board.Keep.Expire] last ran for the principal
 }
 
-const (
-	// expireEvery is the least time between two runs of [board.Keep.Expire] for a principal.
-	expireEvery = 10 * time.Minute
-	// usedAge is how long a count holds. Until then only what this process adds is added to it.
-	usedAge = 5 * time.Second
-)
+// expireEvery is the least time between two runs of [board.Keep.Expire] for a principal. usedAge is how long a count of
+// bytes holds; meanwhile what this process adds is added to it.
+const expireEvery, usedAge = 10 * time.Minute, 5 * time.Second
 
 // principal returns the entry of a principal, a new one if it has none. The caller holds mu.
 func (u *Used) principal(principal string) *used {
@@ -245,8 +241,7 @@ func (s *Saver) addList(first *todo.Snapshot, begun time.Time) error {
 		bytes, int(first.Spare()), excerpt)...)
 }
 
-// addRevision stores a revision and sets its Seq. It returns the bytes of the body, and the excerpt for the row of the
-// list.
+// addRevision stores a revision and sets its Seq. It returns the bytes of the body, and the excerpt for the list.
 func (s *Saver) addRevision(next *todo.Snapshot) (bytes int, excerpt string, err error) {
 	body, err := record.Body(*next)
 	short, err2 := record.Body(next.Excerpt())
@@ -331,8 +326,8 @@ func (s *Saver) evict(ctx context.Context, forList todo.List, now time.Time) fun
 	}
 }
 
-// forget removes the lists that a query selects, all that belongs to them, and chats that held no other list, but not
-// forList's.
+// forget removes the lists that a query selects, all that belongs to them, and other chats than forList's that held no
+// more.
 func (s *Saver) forget(lists string, forList todo.List, args ...any) error {
 	chats := fmt.Sprintf(`WITH gone (id) AS (%s) DELETE FROM main.chats WHERE id IN (SELECT k.chat FROM gone JOIN main.seen k ON k.list = gone.id WHERE k.held > 0)
 		AND id <> ? AND NOT EXISTS (SELECT 1 FROM main.seen k WHERE `+hasHeld+` AND k.list NOT IN (SELECT id FROM gone))`, lists)
@@ -369,59 +364,43 @@ func (s *Saver) purge(ctx context.Context, list string, forList todo.List, by to
 	return s.addList(&last, time.Unix(0, begun))
 }
 
-// See implements [board.Tx]. If rows of the chat are damaged, it replaces all its rows.
+// See implements [board.Tx]. If rows of the chat are damaged, it replaces all its rows. A list that is new to the chat
+// needs room; other chats' rows of it may be removed.
 func (s *Saver) See(ctx context.Context, c board.Seen) error {
 	return s.Do(ctx, "save what a chat has seen", func() error {
-		current := ""
-		if c.Current {
-			current = c.List
-		}
-		others, damaged, err := s.DB.LockSeen(ctx, c.Key, current)
+		others, damaged, err := s.DB.LockSeen(ctx, c)
 		if err == nil && damaged > 0 {
 			err = s.DB.Exec(`DELETE FROM main.seen WHERE principal = ? AND chat = ? AND mirrors = ?`, c.Principal, c.Chat, c.Mirrors)
 		}
-		if err != nil {
-			return err
+		after, set := board.See(others, c, time.Now())
+		if err == nil && len(after) > len(others) {
+			if _, err = s.makeRoom(ctx, todo.List{ID: c.List, Principal: c.Principal}, false, set.At); err == nil {
+				s.Used.Add(c.Principal, RowSize)
+				err = s.DB.Remove(`DELETE FROM main.seen WHERE (principal, chat, mirrors, list) IN (SELECT principal, chat, mirrors, list
+					FROM main.seen WHERE list = ? AND principal = ? ORDER BY at DESC`+limited+` OFFSET ?)`, c.List, c.Principal, math.MaxInt32, board.MaxHolders-1)
+			}
 		}
-		return s.see(ctx, others, c, damaged > 0)
+		for _, now := range slices.Backward(after) { // the current one is the first, and last: there is one at a time
+			ended := !now.Current && now.List == board.Current(others)
+			if err != nil || damaged == 0 && !ended && now.List != set.List {
+				continue
+			}
+			store := s.sql.setSeen
+			isAsBefore := func(o board.Seen) bool {
+				return o.List == now.List && o.Held == now.Held && o.Current == now.Current && o.At.Equal(now.At)
+			}
+			if damaged == 0 && slices.ContainsFunc(others, isAsBefore) { // as after most calls
+				store = s.sql.sawMore // writes no column that is in an index
+			}
+			err = s.DB.Exec(store, s.sql.summed(SeenValues(now))...)
+		}
+		isHeld := func(o board.Seen) bool { return o.List == set.List && o.Held > 0 }
+		if err == nil && set.Held > 0 && !slices.ContainsFunc(others, isHeld) {
+			err = s.DB.Exec(holdsList, c.Chat)
+		}
+		if err == nil {
+			s.Memory.SetSeen(c.Key, after)
+		}
+		return err
 	})
-}
-
-// see stores what a chat has seen, as [board.See] says, and with all the rows of others (what it saw before) again. A
-// new list needs room; other chats' rows of it may be removed.
-func (s *Saver) see(ctx context.Context, others []board.Seen, c board.Seen, all bool) error {
-	after, set := board.See(others, c, time.Now())
-	if len(after) > len(others) {
-		if _, err := s.makeRoom(ctx, todo.List{ID: c.List, Principal: c.Principal}, false, set.At); err != nil {
-			return err
-		}
-		s.Used.Add(c.Principal, RowSize)
-		if err := s.DB.Remove(`DELETE FROM main.seen WHERE (principal, chat, mirrors, list) IN (SELECT principal, chat, mirrors, list
-			FROM main.seen WHERE list = ? AND principal = ? ORDER BY at DESC`+limited+` OFFSET ?)`, c.List, c.Principal, math.MaxInt32, board.MaxHolders-1); err != nil {
-			return err
-		}
-	}
-	for _, now := range slices.Backward(after) { // the current one is the first, and last: there is one at a time
-		ended := !now.Current && now.List == board.Current(others)
-		if !all && !ended && now.List != set.List {
-			continue
-		}
-		store := s.sql.setSeen
-		isAsBefore := func(o board.Seen) bool {
-			return o.List == now.List && o.Held == now.Held && o.Current == now.Current && o.At.Equal(now.At)
-		}
-		if !all && slices.ContainsFunc(others, isAsBefore) { // as after most calls
-			store = s.sql.sawMore // writes no column that is in an index
-		}
-		if err := s.DB.Exec(store, s.sql.summed(SeenValues(now))...); err != nil {
-			return err
-		}
-	}
-	if set.Held > 0 && !slices.ContainsFunc(others, func(o board.Seen) bool { return o.List == set.List && o.Held > 0 }) {
-		if err := s.DB.Exec(holdsList, c.Chat); err != nil {
-			return err
-		}
-	}
-	s.Memory.SetSeen(c.Key, after)
-	return nil
 }

@@ -99,14 +99,13 @@ func (r Reader) Load(ctx context.Context, list string, revision int64) (found to
 	if revision != 0 {
 		sql, args = r.sql.revisions+` WHERE h.list = ? AND h.revision = ?`, []any{list, revision}
 	}
-	isThere := false
 	err = r.query(ctx, "read snapshots", sql, args, func(rows Rows) (err error) {
-		if isThere = rows.Next(); isThere {
+		if rows.Next() {
 			found, err = r.sql.of.Snapshot(rows)
 		}
 		return cmp.Or(err, rows.Err())
 	})
-	if err == nil && !isThere {
+	if err == nil && found.Revision == 0 {
 		err = fmt.Errorf("read snapshot: %w", board.ErrNotFound)
 	}
 	return found, err
@@ -116,6 +115,11 @@ func (r Reader) Load(ctx context.Context, list string, revision int64) (found to
 func (r Reader) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
 	sql := r.sql.revisions + ` WHERE h.list = ? AND h.revision > ? ORDER BY h.revision` + limited
 	return atMostGood(ctx, r, "read snapshots", sql, limit, r.sql.of.Snapshot, list, after)
+}
+
+// Position implements [board.Store].
+func (r Reader) Position(ctx context.Context) (int64, error) {
+	return value[int64](ctx, r, "read position", r.sql.of.Position)
 }
 
 // Find implements [board.Reader]. With OldestFirst it leaves out lists with a Seq of [Dialect.Settled] or above: a save
@@ -175,8 +179,7 @@ func (r Reader) SeenOn(ctx context.Context, principal, list string) ([]board.See
 	return found, err
 }
 
-// ScanSnapshot reads a row of a Seq, list, revision, body, meta (of the list), and the parent conversation's current
-// list.
+// ScanSnapshot reads a row of a Seq, list, revision, body, meta of the list, and current list of the parent.
 func ScanSnapshot(rows Rows) (todo.Snapshot, error) {
 	var seq, revision int64
 	var body, meta []byte
