@@ -77,8 +77,7 @@ const Deleted = "deleted"
 
 // Of returns what became of people's changes of an item.
 func (e Edits) Of(id string) Fate {
-	_, overridden := e.Overridden[id]
-	switch {
+	switch _, overridden := e.Overridden[id]; {
 	case overridden:
 		return Overridden
 	case slices.Contains(e.Unseen, id):
@@ -110,11 +109,9 @@ func Told(before, revision todo.Snapshot) bool {
 // Overrode returns the items of which an agent overrode a person's change with a revision, with the
 // person's text in PersonEdit, and whether it overrode the order.
 func Overrode(before, revision todo.Snapshot) (items []todo.Item, order bool) {
-	for _, i := range revision.Items {
-		if !i.Overridden() {
-			continue
-		}
-		if was, ok := before.Item(i.ID); ok && !was.Overridden() {
+	find := todo.Near(before.Items)
+	for n, i := range revision.Items {
+		if was, ok := find(n, i.ID); ok && i.Overridden() && !was.Overridden() {
 			items = append(items, i)
 		}
 	}
