@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -149,7 +150,7 @@ func TestChatsNeverMerge(t *testing.T) {
 				}
 			case "writes":
 				out := writeLines(t, lists, proved(id), fmt.Sprint(id, n, " one"), fmt.Sprint(id, n, " two"))
-				if taker == "" && id == proof && len(unproved) > 0 && !holdsAny(owner, id) {
+				if taker == "" && id == proof && len(unproved) > 0 && !slices.Contains(slices.Collect(maps.Values(owner)), id) {
 					taker, first = id, unproved
 				}
 				owner[out.List.ID] = id
@@ -175,15 +176,6 @@ func TestChatsNeverMerge(t *testing.T) {
 			}
 		}
 	})
-}
-
-func holdsAny(owner map[string]string, id string) bool {
-	for _, of := range owner {
-		if of == id {
-			return true
-		}
-	}
-	return false
 }
 
 // writeLines has a conversation write a whole list.

@@ -117,7 +117,10 @@ func (c chat) apply(target board.Target, change todo.Change) (board.Outcome, err
 // writes replaces the list and returns what became of it.
 func (c chat) writes(list string) board.Outcome {
 	c.t.Helper()
-	out, err := c.tryWrite(list)
+	view := todo.CoreView()
+	view.Active = false
+	lines := parseLines(list)
+	out, err := c.apply(board.Target{Lines: lines, View: view}, func(d *todo.Draft) error { d.Replace(view, lines); return nil })
 	if err != nil {
 		c.t.Fatalf("%s writes %q: %v", c.who.Key, list, err)
 	}
@@ -128,13 +131,6 @@ func (c chat) writes(list string) board.Outcome {
 func whole(who board.Conversation, lines ...todo.Line) board.Write {
 	return board.Write{Target: board.Target{Conversation: who, Lines: lines, View: todo.CoreView()}, Writer: todo.Writer{Client: who.Client},
 		Change: func(d *todo.Draft) error { d.Replace(todo.CoreView(), lines); return nil }}
-}
-
-func (c chat) tryWrite(list string) (board.Outcome, error) {
-	view := todo.CoreView()
-	view.Active = false
-	lines := parseLines(list)
-	return c.apply(board.Target{Lines: lines, View: view}, func(d *todo.Draft) error { d.Replace(view, lines); return nil })
 }
 
 // reads returns the list as its agent is shown it; "none" when there is none.

@@ -137,7 +137,11 @@ func (s *stage) Does(of *chattest.Script, words []string) bool {
 	case "run":
 		s.place.run(words[1:]...)
 	case "board":
-		s.onBoard(words[1:]...)
+		for _, id := range words[1:] {
+			if got := s.shown(id); got.Archived || s.states()[id] == "" {
+				s.Errorf("%s: %s is not on the board: %v", of.Line, id, got)
+			}
+		}
 	case "count":
 		if all := s.lists(); fmt.Sprint(len(all)) != words[1] {
 			s.Errorf("%s: there are %v", of.Line, all)
@@ -173,8 +177,6 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(programtest.Run(m, &program, &programtest.Table{}))
 }
-
-const patience = 10 * time.Second
 
 const (
 	stdio       = chattest.Stdio
@@ -313,7 +315,7 @@ func (p *place) serve(address string) {
 }
 
 func (p *place) try(env []string, in string, args ...string) (out, failure string, err error) {
-	ctx, cancel := context.WithTimeout(p.Context(), patience)
+	ctx, cancel := context.WithTimeout(p.Context(), 20*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.Stdin = p.folder, strings.NewReader(in)
@@ -434,14 +436,4 @@ func (c *chat) as(id string) *chat {
 		other.Chat = c.With(c.p.meta, id)
 	}
 	return &other
-}
-
-func (p *place) onBoard(lists ...string) {
-	p.Helper()
-	states := p.states()
-	for _, id := range lists {
-		if got := p.shown(id); got.Archived || states[id] == "" {
-			p.Errorf("list %s is not on the board: %v, %q", id, got, states[id])
-		}
-	}
 }

@@ -124,9 +124,7 @@ func TestRestoredUnderServers(t *testing.T) {
 			t.Cleanup(pooler.Close)
 			store = must(pooler.Through(direct))(t)
 		}
-		a, b := mustServe(t, "--store", store), mustServe(t, "--store", store)
-		watch := servertest.OpenStream(t, "GET", b.url+"/api/events", "")
-		watch.Expect("retry")
+		a, b, watch := twoServers(t, store)
 		before := a.session(t, "plan")
 		before.Writes("p:Before")
 		seenSoon(t, watch, "event: ")
@@ -147,6 +145,15 @@ func TestRestoredUnderServers(t *testing.T) {
 			t.Errorf("pooled %t: what was written last is not the newest: %v", isPooled, lists)
 		}
 	}
+}
+
+// twoServers starts servers on a store, the second of which is watched.
+func twoServers(t *testing.T, store string) (a, b *serving, watch *servertest.Events) {
+	t.Helper()
+	a, b = mustServe(t, "--store", store), mustServe(t, "--store", store)
+	watch = servertest.OpenStream(t, "GET", b.url+"/api/events", "")
+	watch.Expect("retry")
+	return a, b, watch
 }
 
 func exportDump(t *testing.T, store, file string) {

@@ -113,7 +113,7 @@ func (fault diskFault) disk(t *testing.T, random *rand.Rand) brokenDisk {
 		m.cut()
 		f.kill()
 		dir := t.TempDir()
-		check(t, m.afterPowerLoss(luck{0, 4096, random}).copyTo(dir))
+		check(t, m.afterPowerLoss(luck{0, 4096, random}).root.copyTo(dir))
 		return filepath.Join(dir, storePath)
 	}}
 }
@@ -141,7 +141,10 @@ func failAgainAndAgain(t *testing.T, fault diskFault, times int, random *rand.Ra
 		writeAll(t, f.clients, out, fault, 1+random.IntN(size(20, 60)))
 		d.fail(true, f)
 		writeAll(t, f.clients, out, fault, size(6, 12))
-		checkReads(t, f.clients, d.path)
+		for _, c := range f.clients {
+			reads(t, c.writer.Name, c.Chat)
+		}
+		must(export(t, f.store))(t) // of a fresh process
 		if n == 0 && fault.all {
 			checkReady(t, f.web, http.StatusServiceUnavailable)
 		}
@@ -271,14 +274,6 @@ func repeatUnknown(t *testing.T, clients []*faultClient, out *outcomes) {
 		}
 		c.pending = nil
 	}
-}
-
-func checkReads(t *testing.T, clients []*faultClient, path string) {
-	t.Helper()
-	for _, c := range clients {
-		reads(t, c.writer.Name, c.Chat)
-	}
-	must(export(t, "sqlite:"+path))(t)
 }
 
 // checkReady checks what /readyz answers; its probe may be a second old.

@@ -106,10 +106,8 @@ func (d *disk) newNode(mode uint32) *node {
 
 // allow returns whether an operation can be done now. The caller holds d.mu.
 func (d *disk) allow(op operation) syscall.Errno {
-	select {
-	case <-d.dead:
+	if d.isDead() {
 		return syscall.EIO
-	default:
 	}
 	if op.kind != opens {
 		if d.changes++; d.changes == d.dies {
@@ -133,10 +131,17 @@ func (d *disk) setFault(fault func(operation) syscall.Errno) {
 func (d *disk) cut() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if !d.isDead() {
+		close(d.dead)
+	}
+}
+
+func (d *disk) isDead() bool {
 	select {
 	case <-d.dead:
+		return true
 	default:
-		close(d.dead)
+		return false
 	}
 }
 
@@ -190,10 +195,8 @@ func (d *disk) sync(n *node, name string) syscall.Errno {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	errno := d.allow(operation{syncs, name, n.isFolder()})
-	select {
-	case <-d.dead:
+	if d.isDead() {
 		return errno
-	default:
 	}
 	if errno == 0 && d.liesAbout != nil && d.liesAbout(n.isFolder()) {
 		return 0
@@ -363,12 +366,6 @@ func (l luck) leave(n *node) []byte {
 		}
 	}
 	return resize(data, length)
-}
-
-func (d *disk) copyTo(dir string) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.root.copyTo(dir)
 }
 
 func (n *node) copyTo(path string) error {

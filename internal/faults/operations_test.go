@@ -17,7 +17,6 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
-	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // BAD-INPUT 52: a newer program makes the store one of its own version while a server has
@@ -98,9 +97,7 @@ func TestLeastRights(t *testing.T) {
 	sql(as("maker"), grants)
 
 	store := as("app")
-	a, b := mustServe(t, "--store", store), mustServe(t, "--store", store)
-	watch := servertest.OpenStream(t, "GET", b.url+"/api/events", "")
-	watch.Expect("retry")
+	a, b, watch := twoServers(t, store)
 	chat := a.session(t, "plan")
 	chat.Writes("p:First")
 	seenSoon(t, watch, "First")

@@ -144,20 +144,6 @@ func ownerOf(t *testing.T, store string) *user {
 	return &user{Uid: owner.Uid, Gid: owner.Gid}
 }
 
-func drills() map[string]drill {
-	return map[string]drill{
-		"SQLite, backup by the service": fileDrill(true),
-		"SQLite, of a service, by root": fileDrill(false),
-		"SQLite, export to PostgreSQL":  {fileDrill(false).begin, exportStore, importElsewhere},
-		"PostgreSQL, export":            {beginPostgres, exportStore, importElsewhere},
-		"PostgreSQL, pg_dump": {beginPostgres, exportDump, func(t *testing.T, file string) string {
-			store, _ := newPostgres(t)
-			command(t, nil, "pg_restore", "--exit-on-error", "--no-owner", "--dbname="+store, file)
-			return store
-		}},
-	}
-}
-
 type writing struct {
 	clients []*chattest.Chat
 	acks    journal
@@ -213,7 +199,17 @@ func (w *writing) await(t *testing.T, n int) []acknowledged {
 // BAD-INPUT 93: The store's disk is lost; there is a backup made while agents wrote → It has every
 // write acknowledged before it began; sessions and names go on
 func TestRestoreDrill(t *testing.T) {
-	for name, d := range drills() {
+	for name, d := range map[string]drill{
+		"SQLite, backup by the service": fileDrill(true),
+		"SQLite, of a service, by root": fileDrill(false),
+		"SQLite, export to PostgreSQL":  {fileDrill(false).begin, exportStore, importElsewhere},
+		"PostgreSQL, export":            {beginPostgres, exportStore, importElsewhere},
+		"PostgreSQL, pg_dump": {beginPostgres, exportDump, func(t *testing.T, file string) string {
+			store, _ := newPostgres(t)
+			command(t, nil, "pg_restore", "--exit-on-error", "--no-owner", "--dbname="+store, file)
+			return store
+		}},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // it waits for databases to begin
 			store, lose := d.begin(t)
@@ -288,9 +284,7 @@ func TestBackupRestoredUnderServers(t *testing.T) {
 	if servertest.GetJSON(t, a.url+"/api/lists", &lists); len(lists) != 2 || len(lists[0].Items) != 3 || lists[0].Items[2].Text != "Go on" {
 		t.Errorf("what was written last is not the newest: %v", lists)
 	}
-	if printed, err := onStore(store, "check"); err != nil {
-		t.Error(err, printed)
-	}
+	succeeds(t, store, "check")
 	report.Add(t, programtest.Row{Fault: "backup restored under servers", Tried: "two servers with a page open; from a damaged copy first", Times: "once", Acknowledged: 3})
 }
 

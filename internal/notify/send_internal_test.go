@@ -195,47 +195,38 @@ func TestReceiversThatFail(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
 	defer other.Close()
 	hang := make(chan struct{})
+	answers := func(retryAfter string, statuses ...int) http.HandlerFunc { // one after the other
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", retryAfter)
+			w.WriteHeader(statuses[min(int(tries.Load()), len(statuses))-1])
+		}
+	}
+	breaksOff := func(said string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			conn, _, _ := w.(http.Hijacker).Hijack()
+			fmt.Fprint(conn, strings.ReplaceAll(said, "URL", r.URL.String()))
+			conn.Close()
+		}
+	}
 	for name, c := range map[string]struct {
-		answer func(w http.ResponseWriter, r *http.Request)
+		answer http.HandlerFunc
 		tries  int32
 		want   string
 		once   time.Duration // tries once, for so long; 0 is as it is told
 	}{
-		"busy once": {func(w http.ResponseWriter, _ *http.Request) {
-			if tries.Load() == 1 {
-				w.Header().Set("Retry-After", "1")
-				w.WriteHeader(http.StatusTooManyRequests)
-			}
-		}, 2, "", 0},
-		"busy for ever": {func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Retry-After", "3600")
-			w.WriteHeader(http.StatusTooManyRequests)
-		}, 1, "it answers 429", 0},
-		"refused": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }, 1, "it answers 404", 0},
-		"redirects": {func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
-		}, 1, "(307), which is not followed", 0},
-		"down once": {func(w http.ResponseWriter, _ *http.Request) {
-			if tries.Load() == 1 {
-				w.WriteHeader(http.StatusBadGateway)
-			}
-		}, 2, "", 0},
+		"busy once":     {answers("1", http.StatusTooManyRequests, http.StatusOK), 2, "", 0},
+		"busy for ever": {answers("3600", http.StatusTooManyRequests), 1, "it answers 429", 0},
+		"refused":       {answers("", http.StatusNotFound), 1, "it answers 404", 0},
+		"redirects":     {http.RedirectHandler(other.URL, http.StatusTemporaryRedirect).ServeHTTP, 1, "(307), which is not followed", 0},
+		"down once":     {answers("", http.StatusBadGateway, http.StatusOK), 2, "", 0},
 		"endless": {func(w http.ResponseWriter, r *http.Request) {
 			for r.Context().Err() == nil {
 				_, _ = w.Write(make([]byte, 1<<20))
 			}
 		}, 1, "", 0},
-		"hangs": {func(http.ResponseWriter, *http.Request) { <-hang }, 1, "no answer within", time.Second},
-		"stops in its head": {func(w http.ResponseWriter, _ *http.Request) {
-			conn, _, _ := w.(http.Hijacker).Hijack()
-			fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nX: %s", strings.Repeat(secret, 1<<20))
-			conn.Close()
-		}, 1, "does not answer as a web server", sendTimeout},
-		"quotes the address": {func(w http.ResponseWriter, r *http.Request) {
-			conn, _, _ := w.(http.Hijacker).Hijack()
-			fmt.Fprintf(conn, "%s\r\n\r\n", r.URL)
-			conn.Close()
-		}, 1, "does not answer as a web server", sendTimeout},
+		"hangs":              {func(http.ResponseWriter, *http.Request) { <-hang }, 1, "no answer within", time.Second},
+		"stops in its head":  {breaksOff("HTTP/1.1 200 OK\r\nX: " + strings.Repeat(secret, 1<<20)), 1, "does not answer as a web server", sendTimeout},
+		"quotes the address": {breaksOff("URL\r\n\r\n"), 1, "does not answer as a web server", sendTimeout},
 	} {
 		tries.Store(0)
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -76,7 +76,6 @@ func mustBeAt(t *testing.T, s *Store, id string, revision int64) {
 func TestMovedBeside(t *testing.T) {
 	url := newDatabase(t)
 	old := open(t, url)
-	t.Cleanup(func() { old.Close() })
 	mustSave(t, old, "idle", 1)
 	for range 10 { // then the database keeps a plan
 		mustBeAt(t, old, "idle", 1)
@@ -124,7 +123,6 @@ func TestMovedBeside(t *testing.T) {
 	}
 	newer(t, func(t *testing.T) {
 		s := open(t, url)
-		defer s.Close()
 		mustBeAt(t, s, "idle", 1)
 		mustSave(t, s, "idle", 2)
 		for i, revision := range saved {
@@ -132,7 +130,6 @@ func TestMovedBeside(t *testing.T) {
 		}
 		fresh := must(server(t).NewDatabase())(t)
 		s2 := open(t, fresh, board.Keep{Moving: func(string) {}})
-		defer s2.Close()
 		mustSave(t, s2, "a", 1)
 	}, laterSteps...)
 }
@@ -143,7 +140,6 @@ func TestMovedBeside(t *testing.T) {
 func TestMoveFails(t *testing.T) {
 	url := newDatabase(t)
 	old := open(t, url)
-	t.Cleanup(func() { old.Close() })
 	mustSave(t, old, "a", 1)
 	kill := func(string) {
 		must(old.pool.Exec(context.Background(), `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objid = $1`, schemaLock))(t)
@@ -166,7 +162,6 @@ func TestMoveFails(t *testing.T) {
 	mustSave(t, old, "a", 2)
 	newer(t, func(t *testing.T) {
 		s := open(t, url, board.Keep{Moving: func(string) {}})
-		defer s.Close()
 		mustBeAt(t, s, "a", 2)
 	}, laterSteps...)
 }
@@ -187,7 +182,6 @@ func TestMoveTakesItsTime(t *testing.T) {
 func TestMoveWaitsForUpdates(t *testing.T) {
 	url := newDatabase(t)
 	old := open(t, url)
-	t.Cleanup(func() { old.Close() })
 	done := make(chan string, 1)
 	err := old.Update(t.Context(), board.Key{Chat: "x"}, func(tx board.Tx) error {
 		go func() { done <- moved(t, url) }()
@@ -209,7 +203,6 @@ func TestMoveWaitsForUpdates(t *testing.T) {
 	<-done
 	newer(t, func(t *testing.T) {
 		s := open(t, url)
-		defer s.Close()
 		mustBeAt(t, s, "a", 1)
 	}, laterSteps...)
 }

@@ -90,23 +90,20 @@ func emptied(t testing.TB) (address string) {
 func open(t testing.TB, url string, keep ...board.Keep) *Store {
 	t.Helper()
 	s := must(Open(context.Background(), url, "", append(keep, board.Keep{})[0]))(t)
+	t.Cleanup(func() { s.Close() })
 	return s
 }
 
 // fresh returns a store in a database of its own, and both two.
 func fresh(t testing.TB, keep ...board.Keep) *Store {
 	t.Helper()
-	s := open(t, emptied(t), keep...)
-	t.Cleanup(func() { s.Close() })
-	return s
+	return open(t, emptied(t), keep...)
 }
 
 func both(t testing.TB) (a, b *Store) {
 	t.Helper()
 	url := emptied(t)
-	a, b = open(t, url), open(t, url)
-	t.Cleanup(func() { a.Close(); b.Close() })
-	return a, b
+	return open(t, url), open(t, url)
 }
 
 func TestConformance(t *testing.T) {
@@ -210,7 +207,6 @@ func TestPoolerModes(t *testing.T) {
 				add = ""
 			}
 			a := open(t, pooled(t, add, settings...)(t), board.Keep{Revisions: 2, Lists: 20, Begun: 20})
-			defer a.Close()
 			var writing sync.WaitGroup
 			for w := range 4 {
 				writing.Go(func() {
@@ -234,7 +230,6 @@ func TestPoolerModes(t *testing.T) {
 // An address may set the limits of a statement; behind a pooler each update has them.
 func TestPoolerTimeouts(t *testing.T) {
 	s := open(t, pooled(t, "&statement_timeout=1234")(t))
-	defer s.Close()
 	err := s.Update(t.Context(), board.Key{Chat: "c"}, func(found board.Tx) error {
 		var limit, idle string
 		if err := found.(*tx).Scan(t.Context(), `SELECT current_setting('statement_timeout'), current_setting('idle_in_transaction_session_timeout')`, nil, &limit, &idle); err != nil {

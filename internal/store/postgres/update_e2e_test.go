@@ -49,34 +49,29 @@ func TestRoundTrips(t *testing.T) {
 	s.pool, s.Reader = traced, newReader(traced, &s.Health, s.call)
 	audited := audit.Store(s, audit.ToWriter(io.Discard, slog.New(slog.DiscardHandler)), false) // which reads nothing either
 	lists := board.NewBoard(audited).As("p")
-	begin := board.Target{Conversation: board.Conversation{Key: "c"}}
+	agent := board.Target{Conversation: board.Conversation{Key: "c"}}
 	mirror := board.Target{Conversation: board.Conversation{Key: "c", Mirrors: true}}
-	var list string
+	person := board.Target{}
 	for i, step := range []struct {
 		what   string
-		target func() board.Target
-		by     todo.Writer
+		target *board.Target
 		want   int64
 	}{
-		{"a write that begins a list", func() board.Target { return begin }, todo.Writer{}, 5}, // it looks for another of its id and for room, and makes its process known
-		{"a write", func() board.Target { return begin }, todo.Writer{}, 2},
-		{"the next", func() board.Target { return begin }, todo.Writer{}, 2},
-		{"one that mirrors its host's, and begins", func() board.Target { return mirror }, todo.Writer{}, 4},
-		{"the next of it", func() board.Target { return mirror }, todo.Writer{}, 2},
-		{"a person's", func() board.Target { return board.Target{List: list} }, todo.Writer{Person: true}, 2},
+		{"a write that begins a list", &agent, 5}, // it looks for another of its id and for room, and makes its process known
+		{"a write", &agent, 2}, {"the next", &agent, 2},
+		{"one that mirrors its host's, and begins", &mirror, 4}, {"the next of it", &mirror, 2},
+		{"a person's", &person, 2},
 	} {
 		lines := []todo.Line{{Text: "one", Status: "pending"}, {Text: fmt.Sprint("step ", i), Status: "pending"}}
-		target := step.target()
-		if !step.by.Person {
-			target.Lines = lines
-		}
+		agent.Lines, mirror.Lines = lines, lines
 		view := todo.View{Words: map[todo.Status]string{todo.Pending: "pending"}}
 		c.n.Store(0)
-		out, err := lists.Apply(t.Context(), board.Write{Target: target, Writer: step.by, Change: func(d *todo.Draft) error { d.Replace(view, lines); return nil }})
+		out, err := lists.Apply(t.Context(), board.Write{Target: *step.target, Writer: todo.Writer{Person: step.target == &person},
+			Change: func(d *todo.Draft) error { d.Replace(view, lines); return nil }})
 		if err != nil || !out.Changed {
 			t.Fatal(step.what, out, err)
 		}
-		list = out.After.List.ID
+		person.List = out.After.List.ID
 		if got := c.n.Load(); got != step.want {
 			t.Errorf("%s: %d round trips, want %d", step.what, got, step.want)
 		}
@@ -143,7 +138,6 @@ func TestFoundListsAreReadAgain(t *testing.T) {
 // transaction read of another chat and then saves is that chat as it is: else it runs again.
 func TestChatsLookAtEachOther(t *testing.T) {
 	s := open(t, newDatabase(t), board.Keep{})
-	defer s.Close()
 	ctx, a, b := t.Context(), todo.ChatID("", "", "a", false), todo.ChatID("", "", "b", false)
 	for _, id := range []string{a, b} {
 		must(storetest.SaveChat(ctx, s, todo.Chat{ID: id}))(t)
@@ -198,7 +192,6 @@ func hold(t *testing.T, address, statement string) {
 func TestHorizon(t *testing.T) {
 	address := newDatabase(t)
 	s := open(t, address)
-	t.Cleanup(func() { s.Close() })
 	ctx := t.Context()
 	must(s.pool.Exec(ctx, `CREATE TABLE theirs (n int)`))(t)
 	hold(t, server(t).Address("postgres"), `SELECT pg_current_xact_id()`)
@@ -261,7 +254,6 @@ func TestUnsafe(t *testing.T) {
 	}
 	address := newDatabase(t)
 	s := open(t, address+"&options=-csynchronous_commit%3Doff")
-	t.Cleanup(func() { s.Close() })
 	if setting, err := s.Unsafe(t.Context()); err != nil || !strings.Contains(setting, "synchronous_commit = off") {
 		t.Errorf("switched off: %q, %v", setting, err)
 	}

@@ -23,12 +23,12 @@ import (
 // BAD-INPUT 50: who opens a store merges the log that others left, before its first write.
 func TestLogOfOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
-	a := openWithCleanup(t, path)
+	a := open(t, path)
 	for n := range int64(5) {
 		mustSave(t, a, "a", n+1)
 	}
 	before := must(os.Stat(path + "-wal"))(t)
-	mustSave(t, openWithCleanup(t, path), "b", 1)
+	mustSave(t, open(t, path), "b", 1)
 	if now, err := os.Stat(path + "-wal"); err != nil || now.Size() >= before.Size() {
 		t.Errorf("50: the log had %d bytes and now has %d, %v", before.Size(), now.Size(), err)
 	}
@@ -68,7 +68,7 @@ func TestMainFileDeleted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "folder", "todo.db")
-			a, b := openWithCleanup(t, path), openWithCleanup(t, path)
+			a, b := open(t, path), open(t, path)
 			for n := range int64(20) {
 				mustSave(t, a, "a", n+1)
 			}
@@ -80,7 +80,7 @@ func TestMainFileDeleted(t *testing.T) {
 			if name == "its content" {
 				return // SQLite knows the file by its inode: all have to let go of it first
 			}
-			c := openWithCleanup(t, path)
+			c := open(t, path)
 			for n := range int64(20) {
 				mustSave(t, c, "new", n+1)
 				mustSave(t, a, "one", n+1)
@@ -100,7 +100,7 @@ func TestMainFileDeleted(t *testing.T) {
 // is acknowledged that is not in the file; the next write merges the deleted log, or is refused
 func TestLogDeleted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
-	a, b := openWithCleanup(t, path), openWithCleanup(t, path)
+	a, b := open(t, path), open(t, path)
 	revisions := int64(0)
 	for range 3 {
 		revisions++
@@ -177,7 +177,7 @@ func TestLogCut(t *testing.T) {
 			}
 		}
 		s.Close()
-		again := openWithCleanup(t, path)
+		again := open(t, path)
 		mustSave(t, again, "c", 1)
 		checkIntegrity(t, path)
 	}
@@ -204,7 +204,7 @@ func TestDamagedSeen(t *testing.T) {
 	}
 	mustSave(t, s, "c", 1)
 	checkErr(t, move(t.Context(), s, "c", "c"))
-	mustSave(t, openWithCleanup(t, path), "d", 1) // of another process: this one must read anew
+	mustSave(t, open(t, path), "d", 1) // of another process: this one must read anew
 	if err := s.Update(t.Context(), key, read); err != nil || len(known) != 2 || known[0].List != "c" || !known[0].Current || known[1].List != "a" || known[1].Current {
 		t.Errorf("78: after a move: %+v, %v", known, err)
 	}
@@ -222,7 +222,7 @@ func TestDamagedSeen(t *testing.T) {
 // under a system lock, which ends with it
 func TestCreatorThatSleeps(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
-	a, b := openWithCleanup(t, path), openWithCleanup(t, path)
+	a, b := open(t, path), open(t, path)
 	acknowledged := int64(0)
 	var asleep atomic.Bool
 	really := removeLeftover
@@ -244,7 +244,7 @@ func TestCreatorThatSleeps(t *testing.T) {
 		return really(name)
 	}
 	mustSave(t, a, "a", 1)
-	found, err := openWithCleanup(t, path).History(t.Context(), "b", 0, 0)
+	found, err := open(t, path).History(t.Context(), "b", 0, 0)
 	if err != nil || int64(len(found)) != acknowledged {
 		t.Errorf("74: %d saves were acknowledged, %d are there, %v", acknowledged, len(found), err)
 	}
@@ -265,7 +265,7 @@ func TestTemporaryFileOfADeadProcess(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if _, err := storetest.Save(ctx, openWithCleanup(t, path), snapshot("a", 1)); err != nil {
+	if _, err := storetest.Save(ctx, open(t, path), snapshot("a", 1)); err != nil {
 		t.Errorf("74: %v", err)
 	}
 }
@@ -280,14 +280,14 @@ func TestFoldersSurvivePowerLoss(t *testing.T) {
 	root := t.TempDir()
 	checkErr(t, os.Mkdir(filepath.Join(root, "other's"), 0o700))
 	path := filepath.Join(root, "other's", "new", "er", "todo.db")
-	mustSave(t, openWithCleanup(t, path), "a", 1)
+	mustSave(t, open(t, path), "a", 1)
 	for dir := filepath.Dir(path); len(dir) >= len(root); dir = filepath.Dir(dir) {
 		if !synced[dir] {
 			t.Errorf("73: the names in %s are not synced", strings.TrimPrefix(dir, filepath.Dir(root)))
 		}
 	}
 	clear(synced)
-	mustSave(t, openWithCleanup(t, path), "a", 2)
+	mustSave(t, open(t, path), "a", 2)
 	if len(synced) > 0 {
 		t.Errorf("the next process synced %v", synced)
 	}
@@ -312,7 +312,7 @@ func TestLooksWhileAnotherMakes(t *testing.T) {
 				}
 			})
 		}
-		mustSave(t, openWithCleanup(t, path), "a", 1)
+		mustSave(t, open(t, path), "a", 1)
 		lookers.Wait()
 	}
 }

@@ -121,7 +121,7 @@ func TestFlippedBits(t *testing.T) {
 // A write of many rows makes no file in the system's folder for temporary files: the
 // container image has none, and its root file system may be read-only.
 func TestWritesMakeNoTemporaryFiles(t *testing.T) {
-	s := openWithCleanup(t, filepath.Join(t.TempDir(), "todo.db"))
+	s := open(t, filepath.Join(t.TempDir(), "todo.db"))
 	save := func(tx board.Tx) error {
 		for range 20 {
 			first := snapshot(board.NewID(), 1)
@@ -168,7 +168,7 @@ func TestAFullStoreTakesNewChats(t *testing.T) {
 // limits.
 func filled(t testing.TB, path string, lists int) *Store {
 	t.Helper()
-	s := openWithCleanup(t, path, board.Keep{Revisions: 1000, Lists: 1_000_000, Begun: 1000, Bytes: 4_000_000_000, Abandoned: time.Hour})
+	s := open(t, path, board.Keep{Revisions: 1000, Lists: 1_000_000, Begun: 1000, Bytes: 4_000_000_000, Abandoned: time.Hour})
 	for n := 0; n < lists; {
 		err := s.Update(t.Context(), board.Key{}, func(tx board.Tx) error {
 			for most := min(lists, n+1000); n < most; n++ {

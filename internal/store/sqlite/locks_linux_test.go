@@ -37,14 +37,14 @@ func TestKeepsItsLock(t *testing.T) {
 	if locked(t, path) {
 		t.Error("51: a lock is left after Close")
 	}
-	s = openWithCleanup(t, path)
+	s = open(t, path)
 	for _, step := range []struct {
 		name string
 		do   func()
 	}{
 		{"a read", func() { s.Load(t.Context(), "a", 0) }},
 		{"the first save", func() { mustSave(t, s, "a", 2) }},
-		{"another store opened", func() { mustSave(t, openWithCleanup(t, path), "a", 3) }},
+		{"another store opened", func() { mustSave(t, open(t, path), "a", 3) }},
 		{"another store closed", func() { open(t, path).Close() }},
 		{"a further save", func() { mustSave(t, s, "a", 4) }},
 	} {

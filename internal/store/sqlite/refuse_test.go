@@ -70,7 +70,7 @@ func TestRefusesFilesItCannotUse(t *testing.T) {
 	}
 	for name, c := range refusals {
 		path := filepath.Join(t.TempDir(), "todo.db")
-		early := openWithCleanup(t, path)
+		early := open(t, path)
 		for suffix, content := range c.files {
 			checkErr(t, os.WriteFile(path+suffix, []byte(content), 0o600))
 		}
@@ -118,7 +118,7 @@ func TestImpossiblePlaces(t *testing.T) {
 		if c.says != "" {
 			checkErr(t, os.Mkdir(filepath.Dir(path), 0o700))
 		}
-		late := openWithCleanup(t, path)
+		late := open(t, path)
 		checkErr(t, c.place(path))
 		before, _ := os.Lstat(path)
 		_, opening := Open(path, board.Keep{})

@@ -40,23 +40,17 @@ func TestDurable(t *testing.T) {
 func open(t testing.TB, path string, keep ...board.Keep) *Store {
 	t.Helper()
 	s := must(Open(path, append(keep, board.Keep{})[0]))(t)
+	t.Cleanup(func() { s.Close() })
 	if _, measured := t.(*testing.B); !measured {
 		s.pragmas = []string{"synchronous(OFF)"}
 	}
 	return s
 }
 
-func openWithCleanup(t testing.TB, path string, keep ...board.Keep) *Store {
-	t.Helper()
-	s := open(t, path, keep...)
-	t.Cleanup(func() { s.Close() })
-	return s
-}
-
 func newStore(t testing.TB, keep ...board.Keep) (path string, s *Store) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "todo.db")
-	return path, openWithCleanup(t, path, keep...)
+	return path, open(t, path, keep...)
 }
 
 func checkRevision(t testing.TB, s *Store, id string, want int64) {
@@ -76,7 +70,7 @@ func snapshot(id string, revision int64) todo.Snapshot {
 func TestCreatesFilesOnFirstSave(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "deep", "er", "todo.db")
-	s := openWithCleanup(t, path)
+	s := open(t, path)
 	must(s.Find(t.Context(), board.Query{}))(t)
 	if _, err := s.Load(t.Context(), "a", 0); !errors.Is(err, board.ErrNotFound) {
 		t.Error(err)
@@ -163,7 +157,7 @@ func child(path, mode string) error {
 	s, err := Open(path, board.Keep{})
 	for range 50 {
 		if err == nil {
-			err = increment(s, "shared")
+			err = s.Update(context.Background(), board.Key{}, func(tx board.Tx) error { return incrementIn(tx, "shared") })
 		}
 	}
 	if err != nil {
@@ -183,10 +177,6 @@ func printCount(path string) error {
 	}
 	fmt.Println(n)
 	return db.Close()
-}
-
-func increment(s *Store, id string) error {
-	return s.Update(context.Background(), board.Key{}, func(tx board.Tx) error { return incrementIn(tx, id) })
 }
 
 func incrementIn(tx board.Tx, id string) error {
@@ -238,7 +228,7 @@ func TestEightProcesses(t *testing.T) {
 			t.Errorf("51: a process failed: %v", err)
 		}
 	}
-	s := openWithCleanup(t, path)
+	s := open(t, path)
 	got, err := s.Load(t.Context(), "shared", 0)
 	if err != nil || got.Revision != 400 || got.LastID != 400 {
 		t.Errorf("51: revision %d, count %d, %v", got.Revision, got.LastID, err)
@@ -288,7 +278,7 @@ func mustSave(t testing.TB, s *Store, id string, revision int64) {
 // the last watcher it goes.
 func TestWatchHearsOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
-	b, a := openWithCleanup(t, path), openWithCleanup(t, path)
+	b, a := open(t, path), open(t, path)
 	ctx, end := context.WithCancel(t.Context())
 	hints, done := make(chan struct{}, 100), make(chan error, 1)
 	go func() { done <- b.Watch(ctx, func() { hints <- struct{}{} }) }()

@@ -62,7 +62,7 @@ func makeVersion(t testing.TB, version int) (path string, lists []string) {
 		checkErr(t, os.WriteFile(path, made, 0o600))
 		return path, []string{"a"}
 	}
-	s := openWithCleanup(t, path)
+	s := open(t, path)
 	mustSave(t, s, "a", 1)
 	mustSave(t, s, "b", 1)
 	s.Close()
@@ -81,7 +81,7 @@ func TestEveryVersion(t *testing.T) {
 			for n := version + 1; n <= newest; n++ {
 				want = append(want, fmt.Sprintf("moving the store to schema %d of %d…", n, newest))
 			}
-			s := openWithCleanup(t, path, board.Keep{Moving: func(text string) { said = append(said, text) }})
+			s := open(t, path, board.Keep{Moving: func(text string) { said = append(said, text) }})
 			if fmt.Sprint(said) != fmt.Sprint(want) {
 				t.Errorf("said %q", said)
 			}
@@ -115,20 +115,20 @@ func TestMoveFails(t *testing.T) {
 			t.Error("the file was changed")
 		}
 	}
-	mustSave(t, openWithCleanup(t, path), "a", 2)
+	mustSave(t, open(t, path), "a", 2)
 }
 
 // BAD-INPUT 52: a program that had the store open while a newer one moved it is told so with
 // its next read and its next write, also when the tables that it uses are as they were.
 func TestMovedBeside(t *testing.T) {
 	path, _ := makeVersion(t, len(steps))
-	reads, writes := openWithCleanup(t, path), openWithCleanup(t, path)
+	reads, writes := open(t, path), open(t, path)
 	checkRevision(t, reads, "a", 1)
 	mustSave(t, writes, "a", 2)
 	t.Run("newer", func(t *testing.T) {
 		old := steps
 		setSteps(t, versions(len(steps)+2)...)
-		openWithCleanup(t, path, board.Keep{Moving: func(string) {
+		open(t, path, board.Keep{Moving: func(string) {
 			newer := steps
 			steps = old
 			checkRevision(t, reads, "a", 2) // the last that it may read
@@ -143,14 +143,14 @@ func TestMovedBeside(t *testing.T) {
 		}
 	}
 	setSteps(t, versions(len(steps)+2)...)
-	checkRevision(t, openWithCleanup(t, path), "a", 2)
+	checkRevision(t, open(t, path), "a", 2)
 }
 
 // A program that is killed while it moves a store leaves it as it was; of several that start
 // then one moves it.
 func TestMovingProcesses(t *testing.T) {
 	path, _ := makeVersion(t, len(steps))
-	beside := openWithCleanup(t, path)
+	beside := open(t, path)
 	stuck, out := startChild(t, path, "stuck")
 	lines := bufio.NewScanner(out)
 	for lines.Scan() && !strings.Contains(lines.Text(), fmt.Sprintf("schema %d of", len(steps)+2)) {
@@ -180,5 +180,5 @@ func TestMovingProcesses(t *testing.T) {
 	}
 	checkIntegrity(t, path)
 	setSteps(t, versions(len(steps)+2)...)
-	checkRevision(t, openWithCleanup(t, path), "a", 2)
+	checkRevision(t, open(t, path), "a", 2)
 }

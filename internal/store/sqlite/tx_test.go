@@ -71,7 +71,7 @@ func TestSteadyUpdateReadsNothing(t *testing.T) {
 func TestReadsTheFileInItsPlace(t *testing.T) {
 	dir := t.TempDir()
 	path, backup := filepath.Join(dir, "todo.db"), filepath.Join(dir, "backup.db")
-	ours := openWithCleanup(t, path)
+	ours := open(t, path)
 	mustSave(t, ours, "a", 1)
 	db := openRaw(t, path)
 	execSQL(t, db, fmt.Sprintf("VACUUM INTO '%s'", backup))
@@ -83,7 +83,7 @@ func TestReadsTheFileInItsPlace(t *testing.T) {
 	checkErr(t, os.Rename(backup, path))
 	theirs := snapshot("a", 2)
 	theirs.Items[0].Text = "theirs"
-	must(storetest.Save(t.Context(), openWithCleanup(t, path), theirs))(t)
+	must(storetest.Save(t.Context(), open(t, path), theirs))(t)
 	if got, err := ours.Load(t.Context(), "a", 0); err != nil || got.Items[0].Text != "theirs" {
 		t.Errorf("50: read %q, %v", got.Items[0].Text, err)
 	}
