@@ -1,6 +1,7 @@
 package hook_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -53,6 +54,14 @@ func (r *rig) stood(list todo.Snapshot) string {
 	return strings.TrimSpace(string(st.State) + " " + st.Asks)
 }
 
+// isThere checks how a list stands at some time, with what its agent asks.
+func (r *rig) isThere(list todo.Snapshot, want, when string) {
+	r.Helper()
+	if got := r.stood(list); got != want {
+		r.Errorf("%s: %s, want %s", when, got, want)
+	}
+}
+
 const (
 	writes  = `{"hook_event_name":"PostToolUse","tool_name":"TodoWrite","tool_input":{"todos":[{"content":"Read","activeForm":"Reading","status":"in_progress"}]}}`
 	asks    = `{"hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"rm -r build"}}`
@@ -71,35 +80,25 @@ func TestChatsAreThereWithTheirHost(t *testing.T) {
 		r.sendFrom(host, "s", writes)
 		list := r.all()[0]
 		r.sendFrom(host, "s", does.event)
-		if got := r.stood(list); got != does.here {
-			t.Errorf("its host lives: %s, want %s", got, does.here)
-		}
+		r.isThere(list, does.here, "its host lives")
 		later := board.NewBoard(r.store, board.WithClock(func() time.Time { return time.Now().Add(5 * time.Hour) }))
 		defer later.Close()
 		if states, err := later.As("").States(t.Context(), list); err != nil || states[list.List.ID].State == todo.LeftOpen {
 			t.Error("five hours later, while its host lives:", states, err)
 		}
 		kill()
-		if got := r.stood(list); got != "left open" {
-			t.Errorf("after %s its host was killed: %s", does.event, got)
-		}
+		r.isThere(list, "left open", fmt.Sprintf("after %s its host was killed", does.event))
 		r.sendFrom("elsewhere/2/3", "s", prompts)
-		if got := r.stood(list); got != "left open" {
-			t.Errorf("its host was killed, and an event is of another machine's: %s", got)
-		}
+		r.isThere(list, "left open", "its host was killed, and an event is of another machine's")
 		again, _ := newHost(t)
 		r.sendFrom(again, "s", prompts)
-		if got := r.stood(list); got != "working" {
-			t.Errorf("it is resumed: %s", got)
-		}
+		r.isThere(list, "working", "it is resumed")
 	}
 	reused, _ := newHost(t) // which has the number of the chat's, that was killed
 	r := newRig(t)
 	r.sendFrom(reused[:strings.LastIndex(reused, "/")]+"/1", "s", asks)
 	r.sendFrom(reused[:strings.LastIndex(reused, "/")]+"/1", "s", writes)
-	if got := r.stood(r.all()[0]); got != "left open" {
-		t.Errorf("another process has the number of its host's: %s", got)
-	}
+	r.isThere(r.all()[0], "left open", "another process has the number of its host's")
 	r = newRig(t)
 	r.sendFrom("elsewhere/2/3", "s", writes)
 	list := r.all()[0]
@@ -131,13 +130,9 @@ func TestTheNextChatOfAProcessEndsTheOneBefore(t *testing.T) {
 			t.Error("a chat of another process ended it")
 		}
 		r.sendFrom(host, "two", c.next)
-		if got := r.stood(list); got != c.want {
-			t.Errorf("after %s and %s: %s, want %s", c.before, c.next, got, c.want)
-		}
+		r.isThere(list, c.want, fmt.Sprintf("after %s and %s", c.before, c.next))
 		r.sendFrom(host, "one", prompts)
-		if got := r.stood(list); got != "working" {
-			t.Errorf("it goes on: %s", got)
-		}
+		r.isThere(list, "working", "it goes on")
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/hook"
@@ -21,7 +20,7 @@ func TestNoSession(t *testing.T) {
 		host, _ := newHost(t)
 		r.sendFrom(host, "s", asks)
 		home := t.TempDir()
-		path := writeSession(t, home, map[string]any{"pid": pidOf(host), "sessionId": "s", "status": "idle", "statusUpdatedAt": time.Now().Add(time.Second).UnixMilli()})
+		path := writeSession(t, home, fileOf(host, "idle"))
 		victim := filepath.Join(home, "victim.json")
 		check(t, os.Rename(path, victim))
 		check(t, plant(path, victim))

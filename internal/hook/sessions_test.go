@@ -26,6 +26,19 @@ func (r *rig) does() string {
 	return doing(chats[0])
 }
 
+// isDoing checks what the only chat does at some time.
+func (r *rig) isDoing(want, when string) {
+	r.Helper()
+	if got := r.does(); got != want {
+		r.Errorf("%s: %s, want %s", when, got, want)
+	}
+}
+
+// fileOf is what Claude Code says of a chat in a file of its own, from now on.
+func fileOf(host, status string) map[string]any {
+	return map[string]any{"pid": pidOf(host), "sessionId": "s", "status": status, "statusUpdatedAt": time.Now().Add(time.Second).UnixMilli()}
+}
+
 // What Claude Code 2.1.332 says in a file of its own, recorded in testdata, is what the chat
 // does then, where its hooks say nothing: after Escape at a prompt, and while a command runs that a
 // person approved.
@@ -56,9 +69,7 @@ func TestSessionsSayWhatNoHookDoes(t *testing.T) {
 		home := t.TempDir()
 		writeSession(t, home, file)
 		hook.LookAtSessions(r.Context(), home, r.lists)
-		if got := r.does(); got != c.want {
-			t.Errorf("%s, then its file says %s: %s, want %s", c.hook, c.file, got, c.want)
-		}
+		r.isDoing(c.want, fmt.Sprintf("%s, then its file says %s", c.hook, c.file))
 		kill()
 	}
 }
@@ -109,7 +120,7 @@ func TestSessionsThatSayNothing(t *testing.T) {
 			r := newRig(t)
 			host, _ := newHost(t)
 			r.sendFrom(host, "s", asks)
-			file := map[string]any{"pid": pidOf(host), "sessionId": "s", "status": "idle", "statusUpdatedAt": time.Now().Add(time.Second).UnixMilli()}
+			file := fileOf(host, "idle")
 			home := t.TempDir()
 			path := writeSession(t, home, file)
 			check(t, change(file, path))
@@ -119,21 +130,17 @@ func TestSessionsThatSayNothing(t *testing.T) {
 				check(t, os.Mkdir(path, 0o700))
 			}
 			hook.LookAtSessions(r.Context(), home, r.lists)
-			if got := r.does(); got != "waits: run `rm -r build`?" {
-				t.Error(got)
-			}
+			r.isDoing("waits: run `rm -r build`?", "then")
 		})
 	}
 	r := newRig(t)
 	host, kill := newHost(t)
 	r.sendFrom(host, "s", asks)
 	home := t.TempDir()
-	path := writeSession(t, home, map[string]any{"pid": pidOf(host), "sessionId": "s", "status": "busy", "statusUpdatedAt": time.Now().Add(time.Second).UnixMilli()})
+	path := writeSession(t, home, fileOf(host, "busy"))
 	kill()
 	hook.LookAtSessions(r.Context(), home, r.lists)
-	if got := r.does(); got != "waits: run `rm -r build`?" {
-		t.Error("of a process that was killed:", got)
-	}
+	r.isDoing("waits: run `rm -r build`?", "of a process that was killed")
 	hook.LookAtSessions(r.Context(), filepath.Join(home, "not-there"), r.lists)
 	hook.LookAtSessions(r.Context(), path, r.lists)
 	hook.LookAtSessions(r.Context(), "", r.lists)
@@ -191,9 +198,7 @@ func TestCodexAsksAboutItsPlan(t *testing.T) {
 		}
 		where, _ := json.Marshal(path)
 		r.tells(event("Stop", `,"last_assistant_message":`+c.last+`,"transcript_path":`+string(where)), "")
-		if got := r.does(); got != c.want {
-			t.Errorf("after %s: %s, want %s", c.file[:min(300, len(c.file))], got, c.want)
-		}
+		r.isDoing(c.want, fmt.Sprintf("after %s", c.file[:min(300, len(c.file))]))
 	}
 }
 
@@ -235,9 +240,7 @@ func TestFilesSayThatTheModelFailed(t *testing.T) {
 			t.Error(chats, err)
 		}
 		hook.LookAtCodex(r.Context(), home, r.lists)
-		if got := r.does(); got != c.want {
-			t.Errorf("Codex after %.300s at %v: %s, want %s", c.file, c.at, got, c.want)
-		}
+		r.isDoing(c.want, fmt.Sprintf("Codex after %.300s at %v", c.file, c.at))
 	}
 	const (
 		prompt    = `{"id":"8d","timestamp":"2026-11-28T15:35:45.009Z","type":"user","content":[{"text":"go"}]}` + "\n" + `{"$set":{"lastUpdated":"2026-11-28T15:35:45.076Z"}}` + "\n"
@@ -254,9 +257,7 @@ func TestFilesSayThatTheModelFailed(t *testing.T) {
 		for _, event := range []string{`"BeforeAgent","prompt":"go"`, `"AfterAgent","prompt_response":"[no response text]","stop_hook_active":false`} {
 			check(t, r.send(fmt.Sprintf(`{"session_id":"s","cwd":"/w","timestamp":"2026","transcript_path":%q,"hook_event_name":%s}`, path, event)))
 		}
-		if got := r.does(); got != want {
-			t.Errorf("Gemini CLI after %s: %s, want %s", file, got, want)
-		}
+		r.isDoing(want, fmt.Sprintf("Gemini CLI after %s", file))
 	}
 }
 

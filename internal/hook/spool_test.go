@@ -357,17 +357,13 @@ func TestSpoolIsOvertaken(t *testing.T) {
 		r := newSpoolRig(t)
 		r.sendFrom("", "s", c.later)
 		r.put(time.Now().Add(-time.Minute), strings.Replace(c.waited, "{", `{"session_id":"s","cwd":"/w",`, 1))
-		if got := r.does(); got != c.want {
-			t.Errorf("%s after %s: %s, want %s", c.waited, c.later, got, c.want)
-		}
+		r.isDoing(c.want, fmt.Sprintf("%s after %s", c.waited, c.later))
 	}
 	r := newSpoolRig(t)
 	r.lists = board.NewBoard(r.store, board.WithClock(func() time.Time { return time.Now().Add(time.Hour) })).As("")
 	r.sendFrom("", "s", rests)
 	r.put(time.Now(), strings.Replace(asks, "{", `{"session_id":"s","cwd":"/w",`, 1))
-	if got := r.does(); got != "waits: run `rm -r build`?" {
-		t.Errorf("the clock was set back: %s", got)
-	}
+	r.isDoing("waits: run `rm -r build`?", "the clock was set back")
 }
 
 // A store that fails is used without what was left, which is tried again after a while, or as

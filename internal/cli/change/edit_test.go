@@ -84,20 +84,15 @@ func newFront(t *testing.T, e todo.Edit) front {
 	}
 	if first, back := map[todo.EditKind]todo.EditKind{todo.EditUnarchive: todo.EditArchive, todo.EditUndelete: todo.EditDelete}[e.Do]; back {
 		_, err := f.lists.Edit(t.Context(), f.list, todo.Edit{Do: first}, todo.Writer{})
-		f.check(err)
+		programtest.Check(f, err)
 	}
 	return f
-}
-
-func (f front) check(err error) {
-	f.Helper()
-	programtest.Check(f, err)
 }
 
 func (f front) look() string {
 	f.Helper()
 	found, err := f.lists.Find(f.Context(), board.Query{Deleted: true})
-	f.check(err)
+	programtest.Check(f, err)
 	var items []string
 	for _, i := range found[0].Items {
 		items = append(items, fmt.Sprint(i.Status, " ", i.Text))
@@ -114,7 +109,7 @@ func (f front) look() string {
 
 func (f front) panel(e todo.Edit) bool {
 	body, err := json.Marshal(e)
-	f.check(err)
+	programtest.Check(f, err)
 	if status, _, answer := servertest.Post(f, f.site+"/lists/"+f.list+"/edit", string(body)); status != 200 {
 		f.Errorf("%d %s", status, answer)
 	}
@@ -123,7 +118,7 @@ func (f front) panel(e todo.Edit) bool {
 
 func (f front) local(e todo.Edit) bool {
 	_, err := watch.Local{Lists: f.lists}.Edit(f.Context(), f.list, e)
-	f.check(err)
+	programtest.Check(f, err)
 	return true
 }
 
@@ -135,14 +130,14 @@ func (f front) command(e todo.Edit) bool {
 	}[e.Do]
 	if e.Do == todo.EditItems {
 		file := filepath.Join(f.TempDir(), "edited")
-		f.check(os.WriteFile(file, []byte("- [!] X <!--2-->\n- [ ] Y\n"), 0o600)) // as the row above has it
+		programtest.Check(f, os.WriteFile(file, []byte("- [!] X <!--2-->\n- [ ] Y\n"), 0o600)) // as the row above has it
 		call.Env = map[string]string{"EDITOR": `cp "` + file + `"`}
 	}
 	if args == nil {
 		return false
 	}
 	_, err := call.Run(f.Context(), append(args, "--store", "sqlite:"+f.path)...)
-	f.check(err)
+	programtest.Check(f, err)
 	return true
 }
 

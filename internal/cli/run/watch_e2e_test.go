@@ -246,16 +246,3 @@ func TestWatchServer(t *testing.T) {
 	term.do("q")
 	again.Stop()
 }
-
-// Wrong arguments are reported before watch writes anything.
-func TestWatchMistakes(t *testing.T) {
-	for want, args := range map[string]string{
-		"watch takes [LIST]":        "a b",
-		"must be a URL":             "--server localhost",
-		"seen by their own process": "--store memory",
-		"must be printable ASCII":   "--server http://x --token a\x00b",
-		"unknown flag: --nothing":   "--nothing",
-	} {
-		programtest.Refuses(t, want, append([]string{"watch"}, strings.Fields(args)...)...)
-	}
-}

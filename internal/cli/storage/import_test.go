@@ -317,23 +317,6 @@ func TestImportMakesNoRoom(t *testing.T) {
 	}
 }
 
-// export --principal writes the lists of one principal alone.
-func TestExportOfPrincipal(t *testing.T) {
-	store := "sqlite:" + filepath.Join(t.TempDir(), "todo.db")
-	of := func(principal string) string {
-		return strings.Replace(exportLine, `"id":"a",`, `"id":"`+principal+`","principal":"`+principal+`",`, 1) + "\n"
-	}
-	if _, err := programtest.Try(t, of("ann")+of("team:acme")+exportLine, "import", "--store", store); err != nil {
-		t.Fatal(err)
-	}
-	for principal, lines := range map[string]int{"ann": 1, "team:acme": 1, "nobody": 0} {
-		got := programtest.Succeeds(t, "export", "--principal", principal, "--store", store)
-		if strings.Count(got, "\n") != lines || strings.Count(got, `"principal":"`+principal+`"`) != lines {
-			t.Errorf("of %s: %q", principal, got)
-		}
-	}
-}
-
 // What import takes is stored whole and exported as what it was; what it refuses
 // is refused before anything is stored.
 func FuzzImport(f *testing.F) {
