@@ -21,12 +21,9 @@ type handed struct {
 
 func newHanded(t *testing.T) handed {
 	t.Helper()
-	_, base := servertest.Site(t)
-	write := servertest.Writer(t, base, "claude-code")
-	h := handed{t: t, write: func() { write(servertest.Todos("pending", "Write tests", "Ship", "Tell Ann")) }}
-	h.write()
-	h.list = base + "/lists/" + servertest.ListIDs(t, base)[0]
-	return h
+	plan := servertest.Todos("pending", "Write tests", "Ship", "Tell Ann")
+	write, _, list := listed(t, "claude-code", plan)
+	return handed{t, list, func() { write(plan) }}
 }
 
 func (h handed) edit(body string) {

@@ -228,9 +228,7 @@ func TestPanelOverAFrozenServer(t *testing.T) {
 // However many tabs a browser has open, the one that is looked at is live, over HTTP/1.1 with
 // its six connections, too; a tab that gave up its stream meanwhile shows what changed.
 func TestPanelInManyTabs(t *testing.T) {
-	_, base := servertest.Site(t)
-	write := servertest.Writer(t, base, "claude-code")
-	write(servertest.Todos("pending", "Read"))
+	write, base, _ := listed(t, "claude-code", servertest.Todos("pending", "Read"))
 	look := func(ctx context.Context, hidden bool) {
 		servertest.Eval[bool](t, ctx, fmt.Sprintf(`(Object.defineProperty(document, 'hidden', { get: () => %t, configurable: true }),
 			document.dispatchEvent(new Event('visibilitychange', { bubbles: true })), true)`, hidden))

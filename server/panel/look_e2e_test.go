@@ -211,10 +211,8 @@ func TestPanelLayout(t *testing.T) {
 // Code and bold, as models write them, look so on the page, and nothing else of Markdown
 // does; what a person edits is the text itself.
 func TestPanelDrawsCodeAndBold(t *testing.T) {
-	_, base := servertest.Site(t)
 	texts := []string{"Read `a <b>` and **then** `c`", "2 ** 3 ** 4 and a ` tick", "[x](https://x) _y_ # z **", "**`both`** at once"}
-	servertest.Writer(t, base, "claude-code")(servertest.Todos("pending", texts...))
-	list := base + "/lists/" + servertest.ListIDs(t, base)[0]
+	_, _, list := listed(t, "claude-code", servertest.Todos("pending", texts...))
 	has(t, page(t, list), "<bdi>Read <code>a &lt;b&gt;</code> and <strong>then</strong> <code>c</code></bdi>", "<bdi>2 ** 3 ** 4 and a ` tick</bdi>", "<bdi>[x](https://x) _y_ # z **</bdi>", "<bdi><strong>`both`</strong> at once</bdi>")
 	ctx := servertest.Open(t, list)
 	servertest.Eval[bool](t, ctx, `document.querySelector('#i-1 bdi').click(), true`)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"path"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -28,6 +29,17 @@ func has(t *testing.T, html string, want ...string) {
 	}
 }
 
+// listed returns a site with a list that an agent wrote, and its address.
+func listed(t *testing.T, client string, plans ...string) (write func(plan string), base, list string) {
+	t.Helper()
+	_, base = servertest.Site(t)
+	write = servertest.Writer(t, base, client)
+	for _, plan := range plans {
+		write(plan)
+	}
+	return write, base, base + "/lists/" + servertest.ListIDs(t, base)[0]
+}
+
 // check ends the test if err is not nil.
 func check(t testing.TB, err error) {
 	t.Helper()
@@ -37,11 +49,7 @@ func check(t testing.TB, err error) {
 }
 
 func TestPanelPages(t *testing.T) {
-	_, url := servertest.Site(t)
-	write := servertest.Writer(t, url, "claude-code")
-	write(servertest.Todos("pending", "A"))
-	write(servertest.Todos("completed", "A"))
-	list := url + "/lists/" + servertest.ListIDs(t, url)[0]
+	_, url, list := listed(t, "claude-code", servertest.Todos("pending", "A"), servertest.Todos("completed", "A"))
 	for path, want := range map[string]string{
 		"": "1 of 1", "?revision=1": "Revision 1 of 2", "?revision=9": "Revision 2 of 2", ".md": "- [x] A", ".md?revision=1": "- [ ] A",
 	} {
@@ -113,11 +121,7 @@ func TestPanelOffersKeptRevisions(t *testing.T) {
 
 // A list that was deleted and brought back has its whole history.
 func TestHistoryAcrossADeletion(t *testing.T) {
-	_, url := servertest.Site(t)
-	write := servertest.Writer(t, url, "tester")
-	write(servertest.Todos("pending", "A"))
-	write(servertest.Todos("completed", "A"))
-	list := url + "/lists/" + servertest.ListIDs(t, url)[0]
+	_, _, list := listed(t, "tester", servertest.Todos("pending", "A"), servertest.Todos("completed", "A"))
 	for _, do := range []string{"delete", "undelete"} {
 		if status, _, text := servertest.Post(t, list+"/edit", `{"do":"`+do+`"}`); status != http.StatusOK {
 			t.Fatal(status, text)
@@ -130,9 +134,8 @@ func TestHistoryAcrossADeletion(t *testing.T) {
 // BAD-INPUT 83: An edit, a line of an import, the JSON of the command TodoWrite: as row 16; in the
 // first two also unknown keys, lone surrogates → Refused
 func TestEditReadsStrictly(t *testing.T) {
-	_, url := servertest.Site(t)
-	servertest.Writer(t, url, "tester")(servertest.Todos("pending", "A"))
-	edits := url + "/lists/" + servertest.ListIDs(t, url)[0] + "/edit"
+	_, _, list := listed(t, "tester", servertest.Todos("pending", "A"))
+	edits := list + "/edit"
 	for name, edit := range map[string]string{
 		"a key in another case": `{"Do":"text","id":"1","text":"B"}`,
 		"two keys, case only":   `{"do":"text","id":"1","text":"B","Text":"C"}`,
@@ -301,12 +304,10 @@ func TestBoardWarns(t *testing.T) {
 // BAD-INPUT 118: A reason of any type, length or content; an unknown status word → One line of at
 // most 4,000 characters, or refused; passed over where the status has none
 func TestPanelShowsReasons(t *testing.T) {
-	_, url := servertest.Site(t)
-	write := servertest.Writer(t, url, "claude-code")
-	write(`{"todos":[{"content":"Sign","activeForm":"Signing","status":"blocked","reason":"no <b>key</b>"},` +
-		`{"content":"Pack","activeForm":"Packing","status":"failed","reason":"the disk is *full*"},` +
+	_, url, list := listed(t, "claude-code", `{"todos":[{"content":"Sign","activeForm":"Signing","status":"blocked","reason":"no <b>key</b>"},`+
+		`{"content":"Pack","activeForm":"Packing","status":"failed","reason":"the disk is *full*"},`+
 		`{"content":"Announce","activeForm":"Announcing","status":"cancelled","reason":"not wanted"}]}`)
-	id := servertest.ListIDs(t, url)[0]
+	id := path.Base(list)
 	for path, wants := range map[string][]string{
 		"/":                    {`no &lt;b&gt;key&lt;/b&gt;`},
 		"/lists/" + id:         {`no &lt;b&gt;key&lt;/b&gt;`, "the disk is *full*", "not wanted"},
@@ -320,11 +321,8 @@ func TestPanelShowsReasons(t *testing.T) {
 // A search finds what stands in lists now, and what left them when it is asked to.
 // BAD-INPUT 37: no text that it shows is taken for HTML.
 func TestPanelSearchesWhatLeft(t *testing.T) {
-	_, base := servertest.Site(t)
-	write := servertest.Writer(t, base, "gemini-cli")
-	write(servertest.Todos("pending", "Buy rope", "Paint <b>it</b>"))
-	write(servertest.Todos("pending", "Buy rope", "Dry the hull"))
-	id := servertest.ListIDs(t, base)[0]
+	_, base, list := listed(t, "gemini-cli", servertest.Todos("pending", "Buy rope", "Paint <b>it</b>"), servertest.Todos("pending", "Buy rope", "Dry the hull"))
+	id := path.Base(list)
 	has(t, page(t, base+"/?q=paint"), "!row-"+id, `href="./?history=true&amp;q=paint"`)
 	row := element(t, page(t, base+"/?history=true&q=paint"), "li", "row-"+id)
 	has(t, row, `href="lists/`+id+`?revision=1"`, "in revision 1: <bdi><mark>Paint</mark> &lt;b&gt;it")

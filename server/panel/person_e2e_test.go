@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -46,11 +47,9 @@ func front(t *testing.T, target string) (url_ string, down *atomic.Bool, cut fun
 // is said at the field. An agent's write does not take the field away. A lost connection is said, and what was
 // missed meanwhile is shown.
 func TestPanelKeepsWhatWasTyped(t *testing.T) {
-	_, base := servertest.Site(t)
-	write := servertest.Writer(t, base, "claude-code")
-	write(servertest.Todos("pending", "One", "Two"))
+	write, base, list := listed(t, "claude-code", servertest.Todos("pending", "One", "Two"))
 	site, down, cut := front(t, base)
-	ctx := servertest.Open(t, site+"/lists/"+servertest.ListIDs(t, base)[0])
+	ctx := servertest.Open(t, site+strings.TrimPrefix(list, base))
 	servertest.Eval[bool](t, ctx, `document.querySelector('#i-1 .t bdi').click(), document.activeElement.value = 'One, typed', true`)
 	write(servertest.Todos("pending", "One", "Two", "Three"))
 	servertest.Until(t, ctx, `document.querySelectorAll('#items [data-item]').length === 3 && document.activeElement.matches('#i-1 .field') && document.activeElement.value === 'One, typed'`)
