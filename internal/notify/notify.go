@@ -44,7 +44,7 @@ const (
 	lookTimeout = 10 * time.Second
 	// maxLists is how many lists are read, the last changed first, if they changed at most recent ago.
 	maxLists, recent = 2000, 24 * time.Hour
-	// maxAtOnce and perHour bound the notices of a principal's lists in each process: at once, and an hour beyond.
+	// maxAtOnce is how many notices of a principal's lists a process sends at once, and perHour how many more an hour.
 	maxAtOnce, perHour = 30, 60
 	// endTimeout is how long notices are still sent when the process ends.
 	endTimeout = 5 * time.Second

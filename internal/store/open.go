@@ -59,7 +59,7 @@ func (p Place) KeyFile() string {
 	return filepath.Join(filepath.Dir(p.File), "session.key")
 }
 
-// Spool is the file for events of hooks that are not applied yet: beside the lists, or in the state folder; empty for
+// Spool is the file for events of hooks that are not applied yet, beside the lists or in the state folder; empty for
 // none.
 func (p Place) Spool(getenv func(string) string) string {
 	switch dir, err := stateDir(runtime.GOOS, getenv); {

@@ -35,7 +35,8 @@ type Store struct {
 	tables.Health
 	pool *pgxpool.Pool
 	keep board.Keep
-	// turns are locks of keys; several keys may share one. Waiting for one is in order, and takes no connection.
+	// turns are locks of keys; several keys may share one. Updates get one in order, and hold no connection while they
+	// wait.
 	turns   [1024]chan struct{}
 	room    chan struct{}     // a slot for each connection that updates may use: all but one, which is left to reads
 	limits  map[string]string // settings of each update, where a pooler prevents settings of connections
@@ -195,11 +196,11 @@ func named(ctx context.Context, what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// otherTables are the error codes (SQLSTATE) for what is not there, and todo_mcp.seq's for another version of the
-// program.
+// otherTables are the error codes (SQLSTATE) for what is not there, and that of todo_mcp.seq for another version.
 var otherTables = []string{"3F000", "42P01", "42703", "42883", "TM001"}
 
-// isAway reports whether no connection could be made. If the database refused it, only if it starts or stops (57P…).
+// isAway reports whether no connection could be made, also because the database starts or stops (57P…), but not if it
+// refused.
 func isAway(err error) bool {
 	_, failed := errors.AsType[*pgconn.ConnectError](err)
 	said, isSaid := errors.AsType[*pgconn.PgError](err)
@@ -217,7 +218,7 @@ func outcome(err error) error {
 
 // endsConnection reports whether an error code (SQLSTATE) means that the connection ended, perhaps after a commit.
 func endsConnection(code string) bool {
-	return code[:2] == "08" || code[:2] == "57" && code != "57014" || code == "40003" // but not: statement cancelled
+	return code[:2] == "08" || code[:2] == "57" && code != "57014" || code == "40003" // 57014: a cancelled statement; 40003: unknown completion
 }
 
 // SessionKey returns the key that signs session ids on all servers of the database: fresh, if there was none.
@@ -231,7 +232,7 @@ func (s *Store) SessionKey(ctx context.Context, fresh []byte) (key []byte, err e
 	return key, err
 }
 
-// Check is [tables.Reader.Check] of one moment. For the database's own structures there are data_checksums and amcheck.
+// Check is [tables.Reader.Check] at one moment. The database's own structures are for data_checksums and amcheck.
 func (s *Store) Check(ctx context.Context, found func(problem string)) (revisions int, err error) {
 	return revisions, s.call(ctx, "check store", func() error {
 		return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) (err error) {

@@ -20,9 +20,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/board"
 )
 
-// readers is the number of connections that all reads of a store share.
-const readers = 4
-
 var (
 	errBeingCreated = errors.New("store file is being made") // another process creates or changes the file; try again
 	errLogInUse     = errors.New("store is being read")      // others read a log that is to be merged; try again
@@ -145,8 +142,7 @@ func openReaderAs(ctx context.Context, mode, path string, info fs.FileInfo, conn
 // maxLog is the size in bytes to which SQLite truncates a larger log when it begins it anew (BAD-INPUT 65).
 const maxLog = 4 << 20
 
-// openWriter opens the database for writing. It creates what is missing of folder, file and schema. For say see
-// makeSchema.
+// openWriter opens the database for writing, and creates folder, file and schema. For say see makeSchema.
 func openWriter(ctx context.Context, path string, pragmas []string, say func(text string)) (*file, error) {
 	if err := create(path); err != nil {
 		return nil, err

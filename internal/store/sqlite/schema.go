@@ -29,8 +29,7 @@ const applicationID = 0x746f646f
 // errForeign means that a file is a database, but not one of this program.
 var errForeign = errors.New("it is another program's database")
 
-// schemaOf returns the version of a database (0: empty), or board.ErrTooNew, ErrEarlier, errForeign, or that it is
-// damaged.
+// schemaOf returns the version of a database (0: empty). Its error says if that is damaged, foreign, earlier or newer.
 func schemaOf(ctx context.Context, db *sql.DB) (version int, err error) {
 	var id, tables int
 	err = db.QueryRowContext(ctx, `SELECT (SELECT user_version FROM pragma_user_version), (SELECT application_id FROM pragma_application_id),

@@ -148,7 +148,7 @@ func (s *Store) use(ctx context.Context) (f *file, err error) {
 		return nil, ctx.Err()
 	}
 	defer func() { s.reading <- f }()
-	f, err = s.renew(ctx, f, readers)
+	f, err = s.renew(ctx, f, 4) // connections, which all reads share
 	if f != nil {
 		f.users.Add(1)
 	}
@@ -186,7 +186,7 @@ func (s *Store) renew(ctx context.Context, f *file, connections int) (*file, err
 	return f, err
 }
 
-// stat is [look], with nil for an empty file. That there is none is an error once the store had a file open.
+// stat is [look], but returns nil for an empty file, and an error for none if the store had a file open before.
 func (s *Store) stat() (fs.FileInfo, error) {
 	info, err := look(s.path)
 	if info != nil && info.Size() == 0 {
@@ -214,7 +214,7 @@ var queries = sync.OnceValue(tables.Dialect{
 // row is a row of a query for snapshots, with blobs as text. A list without its newest revision has nil for history.
 type row [21]any
 
-// Places of columns in a row. Each checksum is of the columns before it, up to the id of the list.
+// Places of columns in a row. The checksums are of the columns from rowList to rowSum, and from rowID to rowListSum.
 const (
 	rowSeq, rowList, rowRevision, rowBody, rowSum = 0, 1, 2, 5, 6
 	rowID, rowMeta, rowListSum                    = 7, 16, 17

@@ -141,9 +141,8 @@ func (s *Store) mayRetry() bool {
 	return s.closed.IsZero() || time.Since(s.closed) < gracePeriod
 }
 
-// writer is the writing connection, and the board.Tx of the request that it runs. It is open if conn is not nil. The
-// Memory is emptied after a rollback or a removal, and when SQLite's data_version says that another connection has
-// committed.
+// writer is the writing connection, and the board.Tx of the request that it runs. It is open if conn is not nil. It
+// forgets its Memory after a rollback, a removal, and a commit of another connection (SQLite's data_version).
 type writer struct {
 	tables.Saver
 	*statements
@@ -182,8 +181,8 @@ func (w *writer) close() {
 	*w = writer{store: w.store, Saver: w.Saver}
 }
 
-// open opens the file at the path. First it merges the log into the file that was open, which may have been moved away;
-// not into an emptied file, where that makes no whole one.
+// open opens the file at the path. First it merges the log into the file that was open, which may have been moved away.
+// An emptied file would not become whole by that, and is left alone.
 func (w *writer) open() error {
 	s := w.store
 	if w.conn != nil {
@@ -231,7 +230,7 @@ var errGone = errors.New("the store file or its log (-wal) was moved, deleted or
 func (w *writer) mergeLog() error {
 	err := w.checkpoint("TRUNCATE")
 	if failedWith(err, sqlite3.SQLITE_IOERR_SHORT_READ) {
-		return nil
+		return nil // another process has merged and emptied it
 	}
 	return err
 }

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// hasHeld selects the lists that a chat has held, and holdsList notes that there are some.
+	// hasHeld is true for rows of seen with lists that a chat has held. holdsList notes in a chat that there are some.
 	hasHeld   = `k.principal = chats.principal AND k.chat = chats.id AND k.held > 0`
 	holdsList = `UPDATE main.chats SET held = TRUE WHERE id = ? AND NOT held AND EXISTS (SELECT 1 FROM main.seen k WHERE ` + hasHeld + `)`
 	oldKeys   = `DELETE FROM main.keys WHERE until < ?`

@@ -111,8 +111,7 @@ func (h *Health) Damaged() []string {
 	return slices.Sorted(maps.Keys(h.found))
 }
 
-// Step calls run for each step from version on, to execute it and set the version. say is told of each unless that was
-// 0.
+// Step calls run for each step from version on, to execute it and set the version. say is told of each, if version > 0.
 func Step(steps []string, version int, say func(text string), run func(version int, step string) error) error {
 	for n := version; n < len(steps); n++ {
 		if version > 0 {

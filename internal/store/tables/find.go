@@ -28,7 +28,7 @@ type Dialect struct {
 	Like string
 	// Checks select texts, each about something wrong with the database itself.
 	Checks []string
-	// Settled is a Seq below which nothing is saved any more; empty if saves commit in the order of Seq.
+	// Settled is an expression: no save gets a lower Seq any more. It is empty if saves commit in the order of Seq.
 	Settled string
 	// Position selects a Seq such that all saves up to it can be read.
 	Position string

@@ -26,7 +26,8 @@ type DB interface {
 	// Remove is Exec for statements that may remove rows which are in the [Memory].
 	Remove(sql string, args ...any) error
 
-	// LockChat reads a chat to change it, and LockSeen what a chat has seen, and how many of its rows are damaged, to see c.
+	// LockChat reads a chat that is about to be saved. LockSeen reads what the chat of c has seen, and how many of its
+	// rows are damaged, before c is stored.
 	LockChat(ctx context.Context, id string) (todo.Chat, error)
 	LockSeen(ctx context.Context, c board.Seen) (all []board.Seen, damaged int, err error)
 
@@ -301,7 +302,7 @@ const RowSize = 1000
 func (s *Saver) evict(ctx context.Context, forList todo.List, now time.Time) func(kind todo.Spare, before time.Time, isShort bool) error {
 	return func(kind todo.Spare, before time.Time, isShort bool) error {
 		begun, whose := now, ""
-		if !isShort { // spare lists that began later (an imported one has an old history), or that a person looked at
+		if !isShort { // keep lists that began later (an import has an old history) or that a person looked at
 			begun, whose = before, todo.PersonChat
 		}
 		args := []any{forList.Principal, int(kind), record.UnixNano(before), record.UnixNano(begun), forList.ID, whose, board.MaxAbandoned}
@@ -326,8 +327,8 @@ func (s *Saver) evict(ctx context.Context, forList todo.List, now time.Time) fun
 	}
 }
 
-// forget removes the lists that a query selects, all that belongs to them, and other chats than forList's that held no
-// more.
+// forget removes the lists that a query selects, their rows in other tables, and the chats, except forList's, that held
+// no other list.
 func (s *Saver) forget(lists string, forList todo.List, args ...any) error {
 	chats := fmt.Sprintf(`WITH gone (id) AS (%s) DELETE FROM main.chats WHERE id IN (SELECT k.chat FROM gone JOIN main.seen k ON k.list = gone.id WHERE k.held > 0)
 		AND id <> ? AND NOT EXISTS (SELECT 1 FROM main.seen k WHERE `+hasHeld+` AND k.list NOT IN (SELECT id FROM gone))`, lists)
@@ -380,7 +381,7 @@ func (s *Saver) See(ctx context.Context, c board.Seen) error {
 					FROM main.seen WHERE list = ? AND principal = ? ORDER BY at DESC`+limited+` OFFSET ?)`, c.List, c.Principal, math.MaxInt32, board.MaxHolders-1)
 			}
 		}
-		for _, now := range slices.Backward(after) { // the current one is the first, and last: there is one at a time
+		for _, now := range slices.Backward(after) { // so the current row, the first, is stored when no other is current
 			ended := !now.Current && now.List == board.Current(others)
 			if err != nil || damaged == 0 && !ended && now.List != set.List {
 				continue
