@@ -81,8 +81,7 @@ func rank(s todo.State) int {
 	return slices.Index([]todo.State{todo.Waiting, todo.Working, todo.Idle, todo.LeftOpen, todo.Away, todo.InVain, todo.Finished}, s)
 }
 
-// State returns the state of the group: the first in the order of rank, of the lists that have items
-// if any has; only that of the main list if it is archived.
+// State returns the first state in the order of rank, of lists with items if any has; of Main alone if archived.
 func (f *Group) State() todo.State {
 	own := f.States[f.Main.List.ID].State
 	if f.Main.Archived || len(f.Subs) == 0 {
@@ -150,8 +149,7 @@ func (f *Group) latest(of func(*todo.Snapshot) time.Time) time.Time {
 	return at
 }
 
-// Since returns since when the group has its state: since an agent asks, else since one wrote, else,
-// or if the lists are finished, since they changed.
+// Since returns since when an agent asks, else when one last wrote or, for finished lists, when they changed.
 func (f *Group) Since() time.Time {
 	if l, _, ok := f.Asks(); ok && !f.States[l.List.ID].Since.IsZero() {
 		return f.States[l.List.ID].Since

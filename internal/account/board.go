@@ -105,8 +105,7 @@ func (b Board) Projects() (out []Project) {
 	return out
 }
 
-// LastDay returns the groups, given with the last changed first, that were finished on the last day on
-// which any was, for a board that would otherwise be empty.
+// LastDay returns, of groups by last change, those that were finished on the last day on which any was.
 func LastDay(lists []Group, now time.Time) (of []Group) {
 	var day time.Time
 	for i := range lists {

@@ -13,8 +13,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Day is what was done on one day: the lists in which an agent wrote or an item changed,
-// by project. As JSON it is the answer of /api/today.
+// Day is what agents wrote and which items changed on one day, by project. As JSON it is the answer of /api/today.
 type Day struct {
 	Date string    `json:"date"` // 2006-01-02, the first of several
 	From time.Time `json:"from"` // midnight where it was asked for

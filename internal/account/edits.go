@@ -7,8 +7,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Fate is what became of a change that a person made to a list. It is empty if nobody changed
-// anything, or the list has no agent that could see it.
+// Fate is what became of a person's change; empty if there is none, or no agent that could see it.
 type Fate string
 
 // What becomes of a person's change.
@@ -106,8 +105,7 @@ func Told(before, revision todo.Snapshot) bool {
 	return revision.Writer.Person && (before.GivenTitle != revision.GivenTitle || len(todo.Diff(before, revision)) > 0)
 }
 
-// Overrode returns the items of which an agent overrode a person's change with a revision, with the
-// person's text in PersonEdit, and whether it overrode the order.
+// Overrode returns the items, and whether the order, of which an agent's revision overrode a person's change.
 func Overrode(before, revision todo.Snapshot) (items []todo.Item, order bool) {
 	find := todo.Near(before.Items)
 	for n, i := range revision.Items {

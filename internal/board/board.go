@@ -57,8 +57,7 @@ const processIDLength = 10
 // NewID returns 130 random bits as 26 lower-case letters and digits.
 func NewID() string { return strings.ToLower(rand.Text()) }
 
-// Process returns the id that this board writes into every revision
-// ([todo.Writer.Process]). No two boards have the same one.
+// Process returns the id that this board, and no other, writes into every revision ([todo.Writer.Process]).
 func (b *Board) Process() string { return b.process }
 
 // Watching returns how many watchers and followers of calls there are.
@@ -68,12 +67,10 @@ func (b *Board) Watching() int {
 	return len(b.feed.watchers) + len(b.feed.callers)
 }
 
-// As returns the lists of one principal; the empty principal is the server
-// itself. Through them no list of another principal can be read or written.
+// As returns the lists of one principal, and access to no others; the empty principal is the server itself.
 func (b *Board) As(principal string) Lists { return b.For(Identity{Principal: principal}) }
 
-// Everyone returns the lists of all principals. It is for commands that the
-// store's owner runs on the machine, never for serving a request.
+// Everyone returns the lists of all principals, for commands on the machine, never for serving a request.
 func (b *Board) Everyone() Lists { return Lists{board: b, all: true} }
 
 // Close closes all watchers and followers of calls, and waits for goroutines. Writes still work afterwards.

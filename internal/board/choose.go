@@ -11,8 +11,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// This file chooses the list that a call means. It is the only place with guesses
-// (docs/spec/architecture.md, "Who is calling").
+// This file has the only guesses: which list a call means (docs/spec/architecture.md, "Who is calling").
 
 // CandidateAge is how long after its last change a conversation that is not certain may go on with a list.
 const CandidateAge = 7 * 24 * time.Hour
@@ -185,8 +184,7 @@ func (a *attempt) load(ctx context.Context, id string) (todo.Snapshot, error) {
 	return list, err
 }
 
-// isCertain reports whether the caller certainly is the chat of its key: the key is proof, or the
-// caller has written in this connection, which serves one chat.
+// isCertain reports whether the key is proof, or the caller has written in this connection, which serves one chat.
 func (a *attempt) isCertain() bool {
 	c := a.Conversation
 	return !c.Hint || !c.Shared && Current(a.known) != "" && a.known[0].Process == a.board.process
@@ -211,8 +209,7 @@ func (a *attempt) isElsewhere(s todo.Snapshot) bool {
 	return s.Archived && s.ReplacedBy == "" && s.List.Agent != "" || s.List.Mirrored && !a.Begin.Mirrored
 }
 
-// replace chooses for a whole-list write of a certain conversation: the list that it holds, unless
-// that is settled or the write has none of its items.
+// replace chooses for a certain conversation: its current list, unless that is settled or no item of it is sent.
 func (a *attempt) replace(ctx context.Context) (err error) {
 	current := a.current
 	if current.Revision == 0 || a.isElsewhere(current) {
@@ -254,8 +251,7 @@ func (a *attempt) leave(ctx context.Context) error {
 	return err
 }
 
-// next chooses for a call that adds items: the list that the conversation holds, or the next one
-// if all of that is completed and its agent was shown it so.
+// next chooses for a call that adds items: the current list, or the next one if its agent saw all of it completed.
 func (a *attempt) next(ctx context.Context) error {
 	a.begins = a.current.Revision == 0 || a.isElsewhere(a.current)
 	if a.begins && a.current.Revision == 0 { // ids go on from a list with which the agent may go on
@@ -273,8 +269,8 @@ func (a *attempt) next(ctx context.Context) error {
 	return err
 }
 
-// guess chooses for a whole-list write of a conversation that is not certain: a list with so many
-// of its items that it has to be the agent's, else the next one.
+// guess chooses for an uncertain conversation: a list with so many of the items that it must be its own, or the
+// next.
 func (a *attempt) guess(ctx context.Context) error {
 	current := a.current
 	if len(a.Lines) == 0 {
@@ -438,8 +434,7 @@ func (a *attempt) recognise(ctx context.Context) (found bool, err error) {
 	return err == nil && most > 0, err
 }
 
-// compare chooses a list if the write continues it and has more than most of its items. It
-// returns how many items the write has of the list that is then chosen.
+// compare chooses a list that the write continues and that has more than most of its items, and returns how many.
 func (a *attempt) compare(ctx context.Context, l todo.Snapshot, most int) (int, error) {
 	n := a.sent.Count(l.Items)
 	if n <= most || !a.mayContinue(l) {
@@ -477,8 +472,7 @@ func (a *attempt) mayContinue(l todo.Snapshot) bool {
 	return a.mayBeOf(l) && a.board.now().Sub(l.Updated) <= CandidateAge
 }
 
-// mayBeOf reports whether a list may be of the caller's agent: of the same sub-agent, not of
-// another chat of the host, and not excluded by isElsewhere.
+// mayBeOf reports whether a list may be of the caller's agent: not another sub-agent's or chat's, nor isElsewhere.
 func (a *attempt) mayBeOf(l todo.Snapshot) bool {
 	chat := a.Conversation.Chat
 	otherChat := chat != "" && l.List.Chat != "" && chat != l.List.Chat

@@ -10,8 +10,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Edit makes an edit in the name of a person. It returns the errors of [Lists.Apply],
-// [todo.ErrItemGone] and the error of [todo.Edit.Clean].
+// Edit makes a person's edit. It returns errors of [Lists.Apply], [todo.Edit.Clean] and [todo.ErrItemGone].
 func (l Lists) Edit(ctx context.Context, list string, e todo.Edit, by todo.Writer) (Outcome, error) {
 	e, err := e.Clean()
 	if err != nil {
@@ -98,8 +97,7 @@ func (l Lists) delete(ctx context.Context, list string, e todo.Edit, w todo.Writ
 	return out, err
 }
 
-// undoing returns the change that reverts what changed from revision from to seen, see
-// [todo.Draft.Undo]. It returns [ErrNotFound] when there is no such list or revision.
+// undoing returns the change that calls [todo.Draft.Undo]; [ErrNotFound] if there is no such list or revision.
 func (l Lists) undoing(ctx context.Context, list string, from, seen int64) (todo.Change, error) {
 	old, err := l.Load(ctx, list, from)
 	if err != nil {
@@ -118,8 +116,7 @@ func operationOf(list string, e todo.Edit) todo.Operation {
 	return todo.Operation{ID: "edit:" + todo.Cut(e.Operation, 64), Digest: hex.EncodeToString(sum[:])}
 }
 
-// hasDue reports whether items that wait for the end of a turn are due: the turn of the
-// conversation's agent has ended, or no agent of the list is known to be in one.
+// hasDue reports whether items wait for the end of a turn that has ended, or of which none is known.
 func (a *attempt) hasDue(ctx context.Context, ended bool) (bool, error) {
 	if len(a.list.Later) == 0 || ended {
 		return len(a.list.Later) > 0, nil

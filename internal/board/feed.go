@@ -15,9 +15,8 @@ const pollInterval = 3 * time.Second
 // unknownSeq stands for the Seq of the newest snapshot when the store could not be read.
 const unknownSeq = -1
 
-// feed delivers snapshots to watchers, and calls to followers of calls. It reads snapshots, and
-// calls of other processes, from the store, while there is a follower. Calls of this process it
-// delivers as they are made.
+// feed delivers snapshots to watchers, and calls to followers of calls: those of this process as they are made, all
+// else as it reads it from the store, while there is a follower.
 type feed struct {
 	store   Store
 	process string
@@ -132,8 +131,7 @@ func (f *feed) position() int64 {
 	return position
 }
 
-// run reads and delivers what was saved after seq, on every hint of the store and every
-// pollInterval, until ctx ends. If seq is unknownSeq it reads at once.
+// run delivers what was saved after seq, by hints of the store and every pollInterval; at once if it is unknownSeq.
 func (f *feed) run(ctx context.Context, seq int64) {
 	hints := make(chan struct{}, 1)
 	var watching sync.WaitGroup
@@ -204,9 +202,8 @@ func (f *feed) pull(ctx context.Context, from place) place {
 // place is the Seq up to which the feed has read lists, and that for chats.
 type place struct{ lists, chats int64 }
 
-// standOtherwise returns, for the chats that were saved after a Seq, the lists that they hold, with
-// [todo.Snapshot.Stood] set, and [todo.Chat.AsList] of those that may have a row; and the Seq up
-// to which it has read.
+// standOtherwise returns, for chats saved after a Seq, the lists that they hold, with Stood set, and
+// [todo.Chat.AsList] if they may have a row; and the Seq up to which it has read.
 func (f *feed) standOtherwise(ctx context.Context, after int64) (stands []todo.Snapshot, to int64, err error) {
 	if after == unknownSeq {
 		position, err := f.store.Position(ctx)

@@ -27,8 +27,7 @@ type Keep struct {
 	// Finished is how old a finished list gets, since its last change and since it came to the store, before it
 	// is removed although there is room; 0 is any age. See [Leaving] for what stays.
 	Finished time.Duration
-	// Moving is told, in a sentence, of each step that moves a store of an earlier version to this one as it is
-	// opened. If it is nil, opening such a store fails.
+	// Moving is told, in a sentence, of each step that moves an older store to this version; nil refuses one.
 	Moving func(text string)
 	Before func(context.Context) // called as each read and each change of the store begins; nil for nothing
 }
@@ -117,9 +116,8 @@ func (k Keep) CheckBytes(u Usage, begins bool) error {
 // IsTight reports whether usage needs to be checked: below half of a share nobody can be over a limit.
 func (k Keep) IsTight(size int64) bool { return k.Bytes > 0 && size > k.Bytes/100*share/2 }
 
-// MakeRoom returns an error when a list may not begin, or not change. Where room is short
-// it first has evict remove lists of the same principal, kind after kind, up to [MaxAbandoned] of
-// each that were written before a time.
+// MakeRoom returns an error when a list may not begin, or not change. If room is short it first has evict remove
+// old lists of the principal, [MaxAbandoned] of a kind, kind after kind.
 func (k Keep) MakeRoom(l todo.List, begins bool, now time.Time, usage func(since time.Time) (Usage, error),
 	evict func(kind todo.Spare, before time.Time, isShort bool) error) error {
 	day := now.Add(-24 * time.Hour)

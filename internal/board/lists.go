@@ -23,8 +23,7 @@ type Lists struct {
 	all   bool // the lists of every principal
 }
 
-// update is the only way in which a method changes the store, so that it alone checks whether the
-// identity may write (BAD-INPUT 33). Updates with one key are serial.
+// update is the only way to change the store, and checks that the identity may write (BAD-INPUT 33).
 func (l Lists) update(ctx context.Context, of Key, change func(Tx) error) error {
 	if l.id.ReadOnly {
 		return ErrReadOnly
@@ -49,8 +48,7 @@ func (l Lists) load(ctx context.Context, list string, revision int64) (todo.Snap
 // errNoSnapshot is the error of a store without the snapshot.
 var errNoSnapshot = fmt.Errorf("read snapshot: %w", ErrNotFound)
 
-// Load reads one revision of a list; revision 0 means the newest. It returns
-// [ErrNotFound] when there is none, or the list is deleted in it.
+// Load reads one revision of a list, 0 for the newest; [ErrNotFound] if there is none, or the list is deleted.
 func (l Lists) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
 	s, err := l.load(ctx, list, revision)
 	if err == nil && s.Deleted {
@@ -300,8 +298,7 @@ func (l Lists) WatchRevisions(want func(todo.Snapshot) bool) *Watcher {
 	return l.Watch(func(s todo.Snapshot) bool { return s.Stood == 0 && want(s) })
 }
 
-// Calls returns a follower of the calls on these lists, in this process and in
-// others that share the store, from now on. The follower must be closed.
+// Calls returns a follower of all calls on these lists from now on, in any process. It must be closed.
 func (l Lists) Calls() *Calls {
 	c := &Calls{waiting: make(chan *Call, maxWaitingCalls)}
 	c.all, c.want, c.keep = l.board.feed.callers, l.owns, c.keepLast

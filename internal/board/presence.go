@@ -60,8 +60,7 @@ func (l Lists) Saw(ctx context.Context, s todo.Snapshot) (todo.Snapshot, error) 
 	return saw, nil
 }
 
-// sharedRest is for how long a list of a key that several chats share counts as held after its
-// last write, although one of these chats wrote another list since.
+// sharedRest is how long after its last write a list of a shared key counts as held, although not current.
 const sharedRest = time.Hour
 
 // attendance finds who holds lists, and what they do. It reads each chat, and asks for each process, once.
@@ -160,8 +159,7 @@ func (a *attendance) isHere(c todo.Chat) bool {
 	}))
 }
 
-// alive returns a function that reports whether a process is alive, as [todo.Chat.IsHere] needs
-// it. server reports that of a todo-mcp, as [Store.Alive] does.
+// alive returns what [todo.Chat.IsHere] needs. server reports whether a todo-mcp is alive, as [Store.Alive].
 func alive(server func(process string) bool) func(process string) (is, isKnown bool) {
 	return func(id string) (is, isKnown bool) {
 		if host, isHost := strings.CutPrefix(id, todo.HostProcess); isHost {
@@ -235,9 +233,8 @@ func (l Lists) hearKnown(ctx context.Context, c Conversation, heard func(c *todo
 // chatAge is how long ago [Lists.WithChats] requires a chat to have been used.
 const chatAge = 7 * 24 * time.Hour
 
-// WithChats returns lists and, behind them as [todo.Chat.AsList], the chats of the identity's own
-// user that have a row (see hasRow). The list of a sub-agent whose main agent is such a chat gets
-// the chat as its Parent.
+// WithChats adds to lists, as [todo.Chat.AsList], the chats of the identity's own user that have a row, see hasRow.
+// They become the Parent of lists of their sub-agents.
 func (l Lists) WithChats(ctx context.Context, lists []todo.Snapshot) ([]todo.Snapshot, error) {
 	q := ChatQuery{UsedSince: l.board.now().Add(-chatAge)}
 	if !l.all {

@@ -68,9 +68,8 @@ type Seen struct {
 	At   time.Time // when this was used last, UTC, give or take five minutes; set by the store
 }
 
-// See returns what a chat has seen once s is stored at a time, the list that became current last
-// first, and s as stored. Stores share it. If the chat knew the list, Revision does not go back,
-// and Process stays if s has none.
+// See returns what a chat has seen once s is stored, the list that became current last first, and s as stored:
+// Revision does not go back, and Process stays if s has none. Stores share it.
 func See(all []Seen, s Seen, at time.Time) (after []Seen, stored Seen) {
 	var old Seen
 	last := s.Held

@@ -51,9 +51,8 @@ type Tx interface {
 	SaveChat(ctx context.Context, c todo.Chat) (todo.Chat, error)
 	// SetKey makes a key lead to a chat until a time. It keeps the newest [MaxKeys] of a kind and user.
 	SetKey(ctx context.Context, k ChatKey, chat string, until time.Time) error
-	// Claim stores that a notice was given at a time, and returns zero. If it was given before, within
-	// the given time of at most [NoticeAge], it stores nothing and returns when. It keeps the newest
-	// [MaxNotices] of a principal.
+	// Claim stores that a notice was given at a time, and returns zero. If it was given before, within a time of at
+	// most [NoticeAge], it only returns when. It keeps the newest [MaxNotices] of a principal.
 	Claim(ctx context.Context, n Notice, at time.Time, within time.Duration) (earlier time.Time, err error)
 	// Purge removes a list with all its revisions, what chats have seen of it, and the chats that held
 	// no other list, or returns [ErrNotFound]. A revision by that writer, Deleted and without text,
@@ -86,8 +85,8 @@ type Store interface {
 	// snapshot is readable. After an error the caller may try again, unless it is [ErrClosed], which
 	// every method returns after Close.
 	Watch(ctx context.Context, hint func()) error
-	// Attend makes a process known as alive until it calls leave or ends, in whatever
-	// way. A process for which that fails counts as ended.
+	// Attend makes a process known as alive until it calls leave or ends, in whatever way. If it fails, it counts
+	// as ended.
 	Attend(process string) (leave func(), err error)
 	// Alive reports whether a process attends this store, from wherever it opened it.
 	Alive(process string) bool
@@ -109,8 +108,7 @@ type ChatKey struct {
 	Text            string
 }
 
-// KeyKind is the kind of a [ChatKey]. Clients cannot choose it, so no text that a client sends is
-// taken for a key of another kind (BAD-INPUT 150).
+// KeyKind is the kind of a [ChatKey]. No client can choose one by what it sends (BAD-INPUT 150).
 type KeyKind string
 
 // The kinds of keys.
@@ -138,8 +136,7 @@ type Query struct {
 	Client    string  // restricts to the lists that this client began
 	Workspace *string // restricts to the lists of one workspace, "" included; nil is any
 	Parent    string  // restricts to the lists of sub-agents under one list
-	// Operation restricts to the one snapshot, of any revision, that an
-	// operation id made; other conditions apply to that snapshot.
+	// Operation restricts to the one snapshot, of any revision, that an operation id made.
 	Operation string
 	// Excerpt asks for excerpts, which a store reads faster; without effect beside an operation or a text.
 	Excerpt bool

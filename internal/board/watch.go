@@ -12,8 +12,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Watcher receives the newest snapshots of lists. It never delays a writer: of
-// each list only the newest snapshot waits to be fetched.
+// Watcher receives snapshots of lists. It never delays a writer: of each list only the newest waits to be fetched.
 type Watcher struct {
 	follower
 	ready   chan struct{} // buffer of one: something is pending
@@ -31,9 +30,8 @@ func (w *Watcher) keepNewest(c Call) {
 	}
 }
 
-// Next waits for changes and returns the newest snapshot of each list that
-// changed since the last call, by Seq ascending. It returns ctx's error when
-// ctx ends, and [ErrClosed] when the watcher or its board is closed.
+// Next waits for changes and returns the newest snapshot of each list that changed since the last call, by Seq
+// ascending; or ctx's error, or [ErrClosed] once the watcher or its board is closed.
 func (w *Watcher) Next(ctx context.Context) (changed []todo.Snapshot, err error) {
 	for len(changed) == 0 { // the previous call may have taken what was signalled
 		select {
@@ -51,8 +49,7 @@ func (w *Watcher) Next(ctx context.Context) (changed []todo.Snapshot, err error)
 	return changed, nil
 }
 
-// Call is one write that succeeded, whether or not it changed the list. The
-// event stream of write_todos shows calls (docs/spec/variants.md W2, V4).
+// Call is one write that succeeded, also without a change (docs/spec/variants.md W2, V4).
 type Call struct {
 	List    todo.Snapshot // the list as it stood after the call
 	Changed bool          // the call made List's revision
@@ -84,8 +81,7 @@ type handover struct {
 }
 
 const (
-	// handoverTimeout is how long a caller waits for followers: a front end
-	// is sent a call before its caller is answered (docs/spec/variants.md W2).
+	// handoverTimeout is how long a caller waits until front ends are sent its call (docs/spec/variants.md W2).
 	handoverTimeout = 50 * time.Millisecond
 	// maxHandovers is how many calls may wait for one follower before callers no longer wait for it.
 	maxHandovers = 16
@@ -120,8 +116,7 @@ func (c *Calls) keepLast(call Call) {
 	}
 }
 
-// Next waits for the next call, and finishes the one before. It returns ctx's error when ctx ends,
-// and [ErrClosed] when the follower or its board is closed.
+// Next finishes the call before, and waits for the next; or returns ctx's error, or [ErrClosed] if closed.
 func (c *Calls) Next(ctx context.Context) (Call, error) {
 	c.taken.finish()
 	c.taken = nil

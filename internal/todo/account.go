@@ -26,8 +26,7 @@ func (s Snapshot) Title() string {
 	return cmp.Or(s.GivenTitle, s.List.Name, s.List.Topic, first, Untitled)
 }
 
-// Begins returns the list with the topic that it keeps: the one given, else the first of the items
-// with which it begins and how many more there are.
+// Begins returns the list with its topic for good: the given one, else its first item and how many more there are.
 func (l List) Begins(topic string, items []Item) List {
 	if l.Topic = topic; topic == "" && len(items) > 0 {
 		more := strings.TrimSuffix(fmt.Sprint(" +", len(items)-1), " +0")
@@ -147,8 +146,7 @@ func (s Snapshot) AllCompleted() bool {
 	return len(s.Items) > 0 && n[Completed] == n.Sum()
 }
 
-// OnBoard reports whether front ends show the list by default: it is not archived, and is open or
-// was updated since midnight in now's time zone.
+// OnBoard reports whether front ends show the list by default: not archived, and open or updated on now's day.
 func (s Snapshot) OnBoard(now time.Time) bool {
 	return !s.Archived && (s.Open() || !s.Updated.Before(Midnight(now)))
 }
@@ -209,8 +207,7 @@ type Said struct {
 // State is how a list stands, in the words of all front ends.
 type State string
 
-// The states. A list without items is Working while its agent may be about to fill
-// it, and then Finished. [Chat.AsList] is Finished once the chat is gone.
+// The states. A list without items is Working while its agent may fill it, then Finished, as a chat that is gone.
 const (
 	Working  State = "working"   // its agent is here and wrote within [IdleAfter]
 	Idle     State = "idle"      // its agent is here and has ended its turn, or not written for [IdleAfter]

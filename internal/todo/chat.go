@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// Chat is what one agent and its user do together, as far as a server and the hooks of its
-// host tell it. Its JSON is what stores keep of it.
+// Chat is what one agent and its user do together, as servers and hooks tell it. Its JSON is what stores keep.
 type Chat struct {
 	ID        string `json:"id"`                  // see [ChatID]
 	Principal string `json:"principal,omitempty"` // whose chat it is
@@ -42,8 +41,7 @@ type Chat struct {
 // Here is a process that serves a chat.
 type Here struct {
 	Process string `json:"process,omitempty"` // its id, [HostProcess] and the id of a host's, or [Detached]
-	// Until is when the chat is no longer here by it, unless it is heard of again, give or take
-	// five minutes; zero is as long as the process is alive.
+	// Until is when the chat is no longer here by it unless heard of again; zero is while the process is alive.
 	Until time.Time `json:"until,omitzero"`
 }
 
@@ -129,12 +127,10 @@ const (
 // InTurn reports whether a turn is known to be under way.
 func (d Doing) InTurn() bool { return d == Works || d == Asks }
 
-// chatTick is the precision of the times of a chat that change with each call, so that stores,
-// which have an index of Used, seldom write them.
+// chatTick is the precision of Used, Since and Until, so that stores need not write them with each call.
 const chatTick = 5 * time.Minute
 
-// Says sets what the chat's agent does from a time on, and what it asks: an agent that
-// rests may have ended its turn with a question.
+// Says sets what the agent does from a time on, and what it asks; one that rests may have asked as its turn ended.
 func (c *Chat) Says(does Doing, asks string, at time.Time) {
 	isSame := c.Doing == does && c.Asks == asks
 	if !isSame || does == Works && at.Sub(c.Since) >= chatTick {

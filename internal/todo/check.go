@@ -117,8 +117,7 @@ func CheckName(name string) error {
 
 var nameForm = regexp.MustCompile(`^[\pL\p{Nd}][\pL\p{Nd}\pM ._-]*$`)
 
-// CleanTitle returns a title as lists have it, in one line; empty removes the title. It returns an
-// error if it is not clean, or longer than [MaxTitle] runes.
+// CleanTitle returns a title as lists have it; an error if it is longer than [MaxTitle] runes, or not clean.
 func CleanTitle(title string) (string, error) {
 	clean, err := CleanText(title)
 	if err == nil {

@@ -37,9 +37,8 @@ func (d *Draft) workers(w Writer) []Worker {
 	return all
 }
 
-// Has returns the agent that has an item in progress, and its number among the agents of its client,
-// from 1, or 0 if it is the only one. It returns a Worker without a chat if none is known, or only
-// one agent works on the list.
+// Has returns the agent that has an item in progress, and its number among those of its client, from 1, or 0 if it
+// is alone; a Worker without a chat if none is known, or the list has one agent.
 func (s Snapshot) Has(i Item) (w Worker, number int) {
 	at := slices.IndexFunc(s.Workers, func(w Worker) bool { return w.Chat == i.BegunBy })
 	if at < 0 || i.Status != InProgress || len(s.Workers) < 2 {

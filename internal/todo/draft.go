@@ -79,8 +79,7 @@ func (d *Draft) Begun() (begun, running []Item) {
 	return begun, running
 }
 
-// Archive archives the list, or brings it back; see [Snapshot.Archived]. replacedBy is the id of the
-// list that its conversation began instead; empty for none.
+// Archive archives the list, or brings it back. replacedBy is the id of the list that replaces it; empty for none.
 func (d *Draft) Archive(away bool, replacedBy string) {
 	d.next.Archived, d.next.ReplacedBy, d.archives = away, replacedBy, true
 }
@@ -293,8 +292,8 @@ func (d *Draft) Put(view View, lines ...Line) (unknown []string) {
 	return d.link(view, lines, func(n int) string { return ids[n] })
 }
 
-// isAnother reports whether a line with an item's id means a new item: agents named others on the
-// list, and neither named this one nor call it by the line's text.
+// isAnother reports whether a line with an item's id means a new item: agents named others on the list, and neither
+// named this one nor call it by the line's text.
 func (d *Draft) isAnother(line Line, item Item) bool {
 	return item.Key == "" && line.Text != "" && !item.isNamed(line.Text) &&
 		slices.ContainsFunc(d.next.Items, func(i Item) bool { return i.Key != "" })
@@ -340,8 +339,7 @@ type Step struct {
 	Mirrors bool                     // the write may change the items of a list that is [List.Mirrored]
 }
 
-// Draft applies the change to the revision that the writer was shown, and returns the draft of the
-// revision after newest. It returns the error of the change.
+// Draft applies the change to the shown revision, and merges it into the draft after newest, or returns its error.
 func (s Step) Draft(shown, newest Snapshot) (*Draft, error) {
 	d := &Draft{Before: shown, next: shown, now: s.At.UTC(), author: s.Author, earlier: s.Earlier, present: s.Present}
 	d.next.Items, d.next.Later = slices.Clone(shown.Items), slices.Clone(shown.Later)
@@ -354,8 +352,7 @@ func (s Step) Draft(shown, newest Snapshot) (*Draft, error) {
 	return d, nil
 }
 
-// Changes reports whether the step would be refused, or change items, texts or statuses of newest.
-// Active texts do not count, nor wordings that a person replaced.
+// Changes reports whether the step would be refused, or change newest in items, texts or statuses.
 func (s Step) Changes(shown, newest Snapshot) bool {
 	d, err := s.Draft(shown, newest)
 	if err != nil {

@@ -39,8 +39,7 @@ type Edit struct {
 	Status Status   `json:"status,omitempty"`
 	Text   string   `json:"text,omitempty"` // of the item, why it is blocked, or the list's title
 	To     int      `json:"to,omitempty"`   // an index, from 0; outside the list it means the nearer end
-	// Lines are all items, in core statuses. Each stays the item with its id, or the
-	// one that has its text. No lines, but not nil, clear the list.
+	// Lines are all items, in core statuses; each stays the item with its id, or its text. Empty, not nil, clears.
 	Lines []Line `json:"lines,omitzero"`
 	// After adds an item to [Snapshot.Later], and Later are the texts of all items there; nil leaves
 	// them. If no turn is known to be under way, the items are added to the list.
@@ -138,8 +137,7 @@ func (e Edit) checkLines() error {
 	return nil
 }
 
-// Edit makes an edit, except EditRestore and EditUndo, which need other revisions. It returns
-// [ErrItemGone] if the edit needs an item and none has the id.
+// Edit makes an edit that needs no other revision; [ErrItemGone] if it needs an item and none has the id.
 func (d *Draft) Edit(e Edit) error {
 	items, at := d.next.Items, indexOf(d.next.Items, e.Item)
 	if later := indexOf(d.next.Later, e.Item); later >= 0 && e.Do == EditText {

@@ -58,15 +58,13 @@ type Item struct {
 	WaitsFor string `json:"waits_for,omitempty"` // ids of the items that come first, also settled ones, with commas
 	BegunBy  string `json:"begun_by,omitempty"`  // the author, see [Step.Author], that put it in progress last; or empty
 	ByPerson bool   `json:"by_person,omitempty"` // a person set the status
-	// Added is true for an item that a person added, and Deleted for one that a person deleted.
-	// PersonEdit counts how often an agent tried to undo that.
+	// Added and Deleted are true after a person did that; PersonEdit counts how often an agent tried to undo it.
 	Added      bool       `json:"added,omitempty"`
 	Deleted    bool       `json:"deleted,omitempty"`
 	Said       bool       `json:"said,omitempty"`       // an agent sent the status in a word that is [View.Unlisted]
 	PersonEdit PersonEdit `json:"person_edit,omitzero"` // what a person made of the text
 
-	// Created, Started and Ended are UTC; zero when that has not happened.
-	// Started is the first start; Ended is set while the status is settled.
+	// Created, Started (first) and Ended (while settled) are UTC; zero if that has not happened.
 	Created time.Time `json:"created,omitzero"`
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`

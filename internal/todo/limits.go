@@ -35,8 +35,7 @@ func CheckSize(items []Item) error {
 	return nil
 }
 
-// Spare says why a list may be removed to make room. Stores keep it beside the list's newest
-// revision, to find such lists without their items.
+// Spare says why a list may be removed to make room. Stores keep it, to find such lists without their items.
 type Spare int
 
 // Why lists may be removed, in the order in which they are.
@@ -48,8 +47,8 @@ const (
 	SpareFinished       // it is finished
 )
 
-// Spare returns why a list at this revision may be removed. A person keeps a list by giving it a name,
-// or by the last change, unless that archived it.
+// Spare returns why a list at this revision may be removed. A person keeps a list by giving it a name, or by the
+// last change, unless that archived it.
 func (s Snapshot) Spare() Spare {
 	kept := s.List.Name != "" || s.Writer.Person && !s.Archived
 	switch {

@@ -220,8 +220,7 @@ type Difference struct {
 	After  Item     `json:"after,omitzero"`  // zero when removed
 }
 
-// Diff returns which items changed from one snapshot of a list to a later one: first those of the
-// later one in its order, then the removed ones. It is nil when none did.
+// Diff returns which items changed between two snapshots, in the later one's order, then removed ones; or nil.
 func Diff(before, after Snapshot) []Difference {
 	var out []Difference
 	moved := movedItems(before.Items, after.Items)

@@ -11,8 +11,7 @@ import (
 // MaxRepeats is how often an agent that sends what a person replaced is told so. After that its wish counts.
 const MaxRepeats = 3
 
-// PersonEdit is what a person made of an item's text, or of the order of a list's items, written as
-// their ids with commas. The zero value is nothing.
+// PersonEdit is what a person made of an item's text, or of the order of the items, as their ids with commas.
 type PersonEdit struct {
 	Text     string `json:"text,omitempty"`     // the person's; if the item, or list, has another, an agent overrode it
 	Replaced string `json:"replaced,omitempty"` // the wordings, or orders, that people replaced, one a line
@@ -220,8 +219,8 @@ func (d *Draft) applyEdits(saw Snapshot, isWhole bool) (kept []Difference) {
 	return kept
 }
 
-// keepText keeps the wording that a person gave an item, unless the agent has a new one, or insists.
-// before is the item as stored, and shown as the writer was shown it.
+// keepText keeps the wording that a person gave an item, unless the agent has a new one, or insists. before is the
+// item as stored, and shown as the writer was shown it.
 func (d *Draft) keepText(item *Item, before, shown Item) []Difference {
 	if item.Text == before.Text {
 		if item.Active != before.Active && before.PersonEdit.has(item.Active) {

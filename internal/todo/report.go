@@ -2,8 +2,7 @@ package todo
 
 import "slices"
 
-// Report is what the answer to a write says beyond the list. If the caller may
-// repeat the write, it is stored with the revision, for the same answer to the repeat.
+// Report is what the answer to a write says beyond the list; stored with the revision if the write may be repeated.
 type Report struct {
 	Dropped []Item `json:"dropped,omitempty"` // items that were open and are no longer on the list
 	// Reopened are the items that were completed and that a whole-list write opened again.

@@ -71,8 +71,7 @@ func (s *Sent) Continues(shown Snapshot, isCurrent bool) bool {
 	return knowsEnd && 5*n >= 4*all && (n > 1 || isCurrent && n == 1 && all == 1)
 }
 
-// Keeps reports whether the write has so much of a list that its agent must know it: half of the open
-// items, and two items (or all, if list or write has fewer).
+// Keeps reports whether the agent must know a list: it sends half of the open items, and two items (all of fewer).
 func (s *Sent) Keeps(list Snapshot) bool {
 	open := open(list.Items)
 	return 2*s.Count(open) >= len(open) && s.Count(list.Items) >= min(2, len(s.Lines), len(list.Items))
@@ -95,8 +94,7 @@ func (s *Sent) saysItself(base Snapshot) func(Difference) bool {
 	}
 }
 
-// names returns the folded texts by which an agent may mean the item: its text, active text and short
-// forms, and the wordings that a person replaced.
+// names returns the folded texts by which an agent may mean the item, also short forms and replaced wordings.
 func (i Item) names() []string {
 	names := slices.Concat([]string{i.Text, i.ActiveText()}, shortened(i.Text), i.PersonEdit.wordings())
 	for n, text := range names {

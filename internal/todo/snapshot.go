@@ -61,12 +61,10 @@ type Snapshot struct {
 	// Workers are the agents that work on the list, in the order in which they came; empty for one alone.
 	Workers    []Worker `json:"workers,omitempty"`
 	GivenTitle string   `json:"title,omitempty"` // by a person, a host or an agent; empty for none
-	// Explanation is what the agent that made the revision said of it, in one line of at
-	// most [MaxText] runes; empty when it said nothing.
+	// Explanation is what the agent said of its revision, in one line of at most [MaxText] runes; or empty.
 	Explanation string     `json:"explanation,omitempty"`
 	Order       PersonEdit `json:"order,omitzero"` // what a person made of the order of the items
-	// Gone are the last [maxGone] items that a person deleted, and those that a person had added and an
-	// agent removed: Deleted or Added.
+	// Gone are the last [maxGone] items that a person Deleted, and those that a person Added and an agent removed.
 	Gone []Item `json:"gone,omitempty"`
 	// Later are items that a person added for the end of the agent's turn. Until then no agent is shown
 	// or told of them, or changes them. Their ids are no numbers.
@@ -85,8 +83,7 @@ type Snapshot struct {
 	Operation Operation `json:"operation,omitzero"` // the write that made this revision
 	// Report is the report of that write, for the answer to a repeat; zero if it cannot be repeated.
 	Report Report `json:"report,omitzero"`
-	// Seq orders all snapshots of one store by commit: a later save has a
-	// larger Seq, whatever its list. Set by the store; not dense.
+	// Seq orders all snapshots and chats of a store by commit; set by the store, not dense.
 	Seq int64 `json:"-"`
 	// Stood is the Seq of the list's chat if watchers are sent the snapshot for a change of the chat; else 0.
 	Stood int64 `json:"-"`
@@ -95,8 +92,7 @@ type Snapshot struct {
 // Leaves reports whether a snapshot deletes or archives its list, which a full store accepts: it makes room.
 func (s Snapshot) Leaves(before Snapshot) bool { return s.Deleted || s.Archived && !before.Archived }
 
-// Follows reports whether a snapshot may be saved when before is the newest one of its
-// list: as the next revision, or as the first one that is known.
+// Follows reports whether a snapshot may be saved after before: as the next revision, or as the first known one.
 func (s Snapshot) Follows(before Snapshot) bool {
 	return s.Revision == before.Revision+1 || before.Revision == 0 && s.Revision > 0
 }

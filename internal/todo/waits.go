@@ -31,8 +31,7 @@ func OpenWaits(items []Item) func(Item) []Item {
 	}
 }
 
-// Next returns the next open item with a status, or with any if that is empty: the first that waits
-// for no other, else the first. ok is false if there is none.
+// Next returns the first open item that waits for no other, else the first, with a status or any.
 func (s Snapshot) Next(status Status) (item Item, ok bool) {
 	waiting := OpenWaits(s.Items)
 	for _, i := range s.Items {
