@@ -59,11 +59,12 @@ type Call struct {
 	handover *handover // nil for a call that nobody waits for
 }
 
-// callIDLength is the length of a [Call]'s id, which is unique among calls at one revision of one list.
-const callIDLength = 6
-
-// maxWaitingCalls is how many calls wait for a slow follower; beyond it the oldest are dropped.
-const maxWaitingCalls = 256
+const (
+	callIDLength    = 6                     // of a [Call]'s id, unique among calls at one revision of one list
+	maxWaitingCalls = 256                   // of a slow follower; beyond it the oldest are dropped
+	maxHandovers    = 16                    // that may wait for one follower before callers no longer wait for it
+	handoverTimeout = 50 * time.Millisecond // for front ends to be sent a call before its caller is answered (W2)
+)
 
 // Calls follows calls as they are made. It receives every call of this process before its caller is answered,
 // and soon after them the calls of other processes that made a revision; of several that change one list in
@@ -79,13 +80,6 @@ type handover struct {
 	left atomic.Int32 // how many have not
 	done chan struct{}
 }
-
-const (
-	// handoverTimeout is how long a caller waits until front ends are sent its call (docs/spec/variants.md W2).
-	handoverTimeout = 50 * time.Millisecond
-	// maxHandovers is how many calls may wait for one follower before callers no longer wait for it.
-	maxHandovers = 16
-)
 
 // finish says that one follower has dealt with the call, or dropped it.
 func (h *handover) finish() {
