@@ -1,6 +1,7 @@
 package board
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -87,10 +88,9 @@ func (l Lists) delete(ctx context.Context, list string, e todo.Edit, w todo.Writ
 		if err != nil || n > 0 && s.Deleted == (e.Do == todo.EditDelete) {
 			continue
 		}
-		var done Outcome
-		done, err = l.Apply(ctx, Write{Target: Target{List: s.List.ID, deleted: true}, Writer: w,
+		done, failed := l.Apply(ctx, Write{Target: Target{List: s.List.ID, deleted: true}, Writer: w,
 			Change: func(d *todo.Draft) error { return d.Edit(e) }})
-		if n == 0 {
+		if err = failed; n == 0 {
 			out = done
 		}
 	}
@@ -100,11 +100,8 @@ func (l Lists) delete(ctx context.Context, list string, e todo.Edit, w todo.Writ
 // undoing returns the change that calls [todo.Draft.Undo]; [ErrNotFound] if there is no such list or revision.
 func (l Lists) undoing(ctx context.Context, list string, from, seen int64) (todo.Change, error) {
 	old, err := l.Load(ctx, list, from)
-	if err != nil {
-		return nil, err
-	}
-	saw, err := l.Load(ctx, list, seen)
-	return func(d *todo.Draft) error { d.Undo(old, saw); return nil }, err
+	saw, failed := l.Load(ctx, list, seen)
+	return func(d *todo.Draft) error { d.Undo(old, saw); return nil }, cmp.Or(err, failed)
 }
 
 // operationOf returns the operation of an edit of a list; zero when the edit has no id.
