@@ -79,8 +79,7 @@ func TestChatsAreAmongLists(t *testing.T) {
 		t.Helper()
 		w := whole(of, todo.Line{Text: "Look at " + of.Agent, Status: string(status)})
 		w.Agent, w.Begin.ParentConversation = of.Agent, of.Parent
-		_, err := ada.Apply(t.Context(), w)
-		checkErr(t, err)
+		must(ada.Apply(t.Context(), w))(t)
 	}
 	write(sub, todo.InProgress)
 	expect("a sub-agent has a list", ada, "Look at scout working below a chat", "chat: Publish it waiting run `npm publish`?")

@@ -138,12 +138,10 @@ func TestEveryMethodAsEachIdentity(t *testing.T) {
 			tried = append(tried, method.Name)
 			for _, byID := range []bool{true, false} {
 				st := &guarded{Store: memory.New()}
-				b := board.NewBoard(st)
+				b := newBoard(t, st)
 				own := b.For(alice)
 				who := own.Own(board.Conversation{Key: "chat:c", Chat: "c", Client: "claude-code", Workspace: "/w"})
-				out, err := own.Apply(t.Context(), board.Write{Target: board.Target{Conversation: who, Append: true},
-					Change: func(d *todo.Draft) error { d.Append("mine"); return nil }})
-				checkErr(t, err)
+				out := must(own.Apply(t.Context(), board.Write{Target: board.Target{Conversation: who, Append: true}, Change: add("mine")}))(t)
 				before := everything(t, st, "team", who.Key, todo.PersonChat)
 				st.writes = nil
 				finish(reflect.ValueOf(b.For(as)).Method(n).Call(arguments(t.Context(), method.Type, out.After, byID)))
@@ -153,7 +151,6 @@ func TestEveryMethodAsEachIdentity(t *testing.T) {
 				if as.ReadOnly && len(st.writes) > 0 {
 					t.Errorf("%s, as %s, writes: %s", method.Name, name, st.writes)
 				}
-				b.Close()
 			}
 		}
 		t.Logf("as %s: %s", name, strings.Join(tried, ", "))
@@ -163,8 +160,7 @@ func TestEveryMethodAsEachIdentity(t *testing.T) {
 // A member of a team has own chats: what is noted, held and known of a chat by its id is
 // another one's for each who signed in, and all have the lists.
 func TestMembersHaveTheirOwnChats(t *testing.T) {
-	b := board.NewBoard(memory.New())
-	defer b.Close()
+	b := newBoard(t, memory.New())
 	alice, bob := b.For(board.Identity{Principal: "team", Subject: "alice"}), b.For(board.Identity{Principal: "team", Subject: "bob"})
 	who := board.Conversation{Key: "chat:c", Chat: "c", Client: "claude-code", Workspace: "/w"}
 	says := func(c *todo.Chat, at time.Time) {
@@ -173,10 +169,7 @@ func TestMembersHaveTheirOwnChats(t *testing.T) {
 	}
 	must(bob.Hear(t.Context(), who, says))(t)
 	write := func(as board.Lists) todo.Snapshot {
-		out, err := as.Apply(t.Context(), board.Write{Target: board.Target{Conversation: who, Append: true},
-			Change: func(d *todo.Draft) error { d.Append("mine"); return nil }})
-		checkErr(t, err)
-		return out.After
+		return must(as.Apply(t.Context(), board.Write{Target: board.Target{Conversation: who, Append: true}, Change: add("mine")}))(t).After
 	}
 	list := write(alice)
 	if list.Title() != "mine" {

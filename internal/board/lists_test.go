@@ -62,8 +62,7 @@ func TestAHundredChangesOfOneItem(t *testing.T) {
 			text = "B" // its habit
 		}
 		lines := []todo.Line{{ID: "2", Text: text, Active: text, Status: []string{"pending", "in_progress"}[n%2]}}
-		out, err := a.apply(board.Target{Lines: lines, View: view}, func(d *todo.Draft) error { d.Put(view, lines...); return nil })
-		checkErr(t, err)
+		out := must(a.apply(board.Target{Lines: lines, View: view}, func(d *todo.Draft) error { d.Put(view, lines...); return nil }))(t)
 		if len(out.Unseen) != told || out.After.List.ID != first.List.ID || len(out.After.Items) != 2 {
 			t.Fatalf("107: change %d: %q, told %+v", n, show(out.After), out.Report)
 		}
@@ -101,16 +100,9 @@ func TestPages(t *testing.T) {
 	lists := board.NewBoard(store).As("")
 	save := func(from, to int, revision int64) {
 		t.Helper()
-		err := store.Update(t.Context(), board.Key{Chat: "c"}, func(tx board.Tx) error {
-			for n := from; n < to; n++ {
-				_, err := tx.Save(t.Context(), todo.Snapshot{List: todo.List{ID: strconv.Itoa(n)}, Revision: revision, Items: []todo.Item{}})
-				if err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		checkErr(t, err)
+		for n := from; n < to; n++ {
+			must(storetest.Save(t.Context(), store, todo.Snapshot{List: todo.List{ID: strconv.Itoa(n)}, Revision: revision, Items: []todo.Item{}}))(t)
+		}
 	}
 	save(0, 1000, 1)
 	seen, pages := make(map[string]int), 0

@@ -95,11 +95,9 @@ func TestStatesAskForOpenLists(t *testing.T) {
 			apply(t, b, board.Write{Target: target(fmt.Sprint("chat ", n)), Change: plan})
 		}
 		reader := newBoard(t, store)
-		every, err := reader.As("").Find(t.Context(), board.Query{})
-		checkErr(t, err)
+		every := must(reader.As("").Find(t.Context(), board.Query{}))(t)
 		*store = counter{Store: store.Store}
-		states, err := reader.As("").States(t.Context(), every...)
-		checkErr(t, err)
+		states := must(reader.As("").States(t.Context(), every...))(t)
 		working := 0
 		for _, s := range states {
 			if s.State == todo.Working {
@@ -225,8 +223,7 @@ func TestSmallWritesReadNoOtherList(t *testing.T) {
 		return func(c chat, _ todo.Snapshot) { c.writes(plan) }
 	}
 	item := func(c chat, list todo.Snapshot) {
-		_, err := c.apply(board.Target{Item: list.Items[0].ID}, setStatus(list.Items[0].ID, todo.InProgress))
-		checkErr(t, err)
+		must(c.apply(board.Target{Item: list.Items[0].ID}, setStatus(list.Items[0].ID, todo.InProgress)))(t)
 	}
 	begins := func(c chat, _ todo.Snapshot) { c.who.Key = "other"; c.writes("p:A p:B") }
 	for _, write := range []struct {

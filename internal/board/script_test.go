@@ -35,8 +35,7 @@ type script struct {
 // prints (T5, H2, BAD-INPUT 106, 57). With -update it writes this down.
 func TestChatScripts(t *testing.T) {
 	const file = "testdata/chats.txt"
-	text, err := os.ReadFile(file)
-	checkErr(t, err)
+	text := must(os.ReadFile(file))(t)
 	preface, rest, _ := strings.Cut(string(text), "\n\n")
 	out := []string{preface}
 	for scene := range strings.SplitSeq(strings.TrimSpace(rest), "\n\n") {
@@ -103,15 +102,13 @@ func (s *script) run(words []string) string {
 	case "stop":
 		s.stop(words[1])
 	case "wait":
-		by, err := time.ParseDuration(words[1])
-		checkErr(s.t, err)
+		by := must(time.ParseDuration(words[1]))(s.t)
 		s.now = s.now.Add(by)
 	case "archive-after":
 		s.archiveAfter = must(time.ParseDuration(words[1]))(s.t)
 	case "import":
 		items := []todo.Item{{ID: "1", Text: words[1], Status: todo.Pending}}
-		l, err := s.save(todo.Snapshot{List: todo.List{ID: "imported"}, Revision: 1, Items: items})
-		checkErr(s.t, err)
+		l := must(s.save(todo.Snapshot{List: todo.List{ID: "imported"}, Revision: 1, Items: items}))(s.t)
 		s.number(l.List.ID)
 	case "lists":
 		return strings.Join(s.all(), " | ")
@@ -123,8 +120,7 @@ func (s *script) run(words []string) string {
 		lists := s.board("viewer").As("")
 		subs, _, err := lists.Together(s.t.Context(), s.load(words[1]))
 		checkErr(s.t, err)
-		chain, err := lists.Chain(s.t.Context(), s.id(words[1]))
-		checkErr(s.t, err)
+		chain := must(lists.Chain(s.t.Context(), s.id(words[1])))(s.t)
 		out := fmt.Sprint("followed by ", s.number(chain.Newest()), "; sub-agents")
 		for _, l := range subs {
 			out += fmt.Sprint(" ", s.number(l.List.ID))
@@ -136,8 +132,7 @@ func (s *script) run(words []string) string {
 		return s.follows(s.followed[words[1]])
 	case "unseen":
 		l := s.load(words[1])
-		saw, err := s.board("viewer").As("").Saw(s.t.Context(), l)
-		checkErr(s.t, err)
+		saw := must(s.board("viewer").As("").Saw(s.t.Context(), l))(s.t)
 		return differences(todo.Diff(saw, l))
 	case "person":
 		return s.person(words[1], words[2], words[3:])
@@ -161,12 +156,10 @@ func (s *script) states() string {
 		all = append(all, s.load(fmt.Sprint(n+1)))
 	}
 	lists := s.board("viewer").As("")
-	states, err := lists.States(s.t.Context(), all...)
-	checkErr(s.t, err)
+	states := must(lists.States(s.t.Context(), all...))(s.t)
 	var out []string
 	for n, l := range all {
-		alone, err := lists.States(s.t.Context(), l)
-		checkErr(s.t, err)
+		alone := must(lists.States(s.t.Context(), l))(s.t)
 		state := states[l.List.ID]
 		if alone[l.List.ID] != state {
 			s.t.Errorf("list %d is %+v, and alone %+v", n+1, state, alone[l.List.ID])
@@ -273,12 +266,10 @@ func (s *script) calls(c chat, verb string, words []string) string {
 		checkErr(s.t, err)
 		return cmp.Or(show(l), "an empty list")
 	case "says":
-		_, err := c.lists().Hear(s.t.Context(), c.who, func(c *todo.Chat, at time.Time) { c.Says(todo.Doing(words[0]), strings.Join(words[1:], " "), at) })
-		checkErr(s.t, err)
+		must(c.lists().Hear(s.t.Context(), c.who, func(c *todo.Chat, at time.Time) { c.Says(todo.Doing(words[0]), strings.Join(words[1:], " "), at) }))(s.t)
 		return ""
 	case "ends":
-		_, err := c.lists().Hear(s.t.Context(), c.who, func(c *todo.Chat, at time.Time) { c.End("other", at) })
-		checkErr(s.t, err)
+		must(c.lists().Hear(s.t.Context(), c.who, func(c *todo.Chat, at time.Time) { c.End("other", at) }))(s.t)
 		return ""
 	case "news":
 		target.Conversation = c.who
