@@ -57,7 +57,6 @@ func read(t *testing.T, data string, members ...string) (lines []string) {
 	return lines
 }
 
-// check compares the lines of a log with those wanted.
 func check(t *testing.T, data fmt.Stringer, members string, want ...string) {
 	t.Helper()
 	if diff := cmp.Diff(want, read(t, data.String(), strings.Fields(members)...)); diff != "" {
@@ -136,7 +135,6 @@ func TestSeveralLists(t *testing.T) {
 	check(t, out, "outcome list revision changes", `applied `+ids[0]+` 1 {"added":1}`, `applied `+ids[0]+` 2 {"archived":true}`, `applied `+ids[1]+` 1 {"added":1}`)
 }
 
-// updating is a store whose updates end in another way.
 type updating struct {
 	board.Store
 	end func(update func(change func(board.Tx) error) error, change func(board.Tx) error) error

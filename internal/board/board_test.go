@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -21,26 +20,6 @@ func add(texts ...string) todo.Change {
 
 func target(conversation string) board.Target {
 	return board.Target{Conversation: board.Conversation{Key: conversation}}
-}
-
-// BAD-INPUT 51
-func TestBoardsShareAConversation(t *testing.T) {
-	store := memory.New()
-	var all sync.WaitGroup
-	const n = 20
-	for p := range n {
-		b := newBoard(t, store)
-		all.Go(func() {
-			if _, err := b.As("").Apply(t.Context(), board.Write{Target: target("a"), Change: add(fmt.Sprint(p))}); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
-	lists, err := store.Find(t.Context(), board.Query{})
-	if err != nil || len(lists) != 1 || len(lists[0].Items) != n || lists[0].Revision != n {
-		t.Errorf("71: %d lists, %v", len(lists), err)
-	}
 }
 
 // BAD-INPUT 44: A repeated operation id → [Repeats](variants.md#what-every-answer-adds)
@@ -232,7 +211,6 @@ func TestCallsAreFollowedOnce(t *testing.T) {
 	})
 }
 
-// unreadableStore is a store in which nothing is found while broken is true.
 type unreadableStore struct {
 	board.Store
 	broken    atomic.Bool

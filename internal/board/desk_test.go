@@ -35,7 +35,6 @@ func newDesk(t *testing.T) *desk {
 	return d
 }
 
-// save saves a snapshot as an import does.
 func (d *desk) save(next todo.Snapshot) (saved todo.Snapshot, err error) {
 	err = d.store.Update(context.Background(), board.Key{Chat: next.List.ID}, func(tx board.Tx) error {
 		saved, err = tx.Save(context.Background(), next)
@@ -56,7 +55,6 @@ func (d *desk) stop(process string) {
 	delete(d.boards, process)
 }
 
-// chat is a conversation in a process.
 type chat struct {
 	*desk
 	process string
@@ -114,7 +112,6 @@ func (c chat) apply(target board.Target, change todo.Change) (board.Outcome, err
 	return c.lists().Apply(context.Background(), board.Write{Target: target, Begin: c.begin, Title: c.title, Change: change})
 }
 
-// writes replaces the list and returns what became of it.
 func (c chat) writes(list string) board.Outcome {
 	c.t.Helper()
 	view := todo.CoreView()
@@ -127,13 +124,11 @@ func (c chat) writes(list string) board.Outcome {
 	return out
 }
 
-// whole is a write of a whole list.
 func whole(who board.Conversation, lines ...todo.Line) board.Write {
 	return board.Write{Target: board.Target{Conversation: who, Lines: lines, View: todo.CoreView()}, Writer: todo.Writer{Client: who.Client},
 		Change: func(d *todo.Draft) error { d.Replace(todo.CoreView(), lines); return nil }}
 }
 
-// reads returns the list as its agent is shown it; "none" when there is none.
 func (c chat) reads() string {
 	c.t.Helper()
 	s, err := c.lists().Show(context.Background(), board.Target{Conversation: c.who})
@@ -144,7 +139,6 @@ func (c chat) reads() string {
 	return show(s)
 }
 
-// personEdits is what a person does to a list.
 func (d *desk) personEdits(list string, change todo.Change) {
 	d.t.Helper()
 	if _, err := d.board("person").As("").Apply(context.Background(), board.Write{
@@ -157,7 +151,6 @@ func setStatus(id string, s todo.Status) todo.Change {
 	return func(d *todo.Draft) error { d.SetStatus(id, s); return nil }
 }
 
-// all returns all lists, the last written first.
 func (d *desk) all() (out []string) {
 	lists := must(d.store.Find(context.Background(), board.Query{}))(d.t)
 	for _, l := range lists {

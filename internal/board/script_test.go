@@ -149,7 +149,6 @@ func (s *script) run(words []string) string {
 	return ""
 }
 
-// states returns the states of all lists, which each has as one of them and alone.
 func (s *script) states() string {
 	var all []todo.Snapshot
 	for n := range s.ids {
@@ -391,7 +390,6 @@ func (s *script) outcome(out board.Outcome, err error) string {
 	return strings.Join(parts, "; ")
 }
 
-// details returns all that is stored of a list.
 func (s *script) details(l todo.Snapshot) string {
 	out := fmt.Sprintf("%q r%d:", l.Title(), l.Revision)
 	for _, i := range l.Items {

@@ -152,7 +152,6 @@ func (s *stage) Does(of *chattest.Script, words []string) bool {
 	return true
 }
 
-// Fact returns what people and front ends are shown of a list.
 func (s *stage) Fact(list, word string) (string, bool) {
 	switch word {
 	case "told":
@@ -241,7 +240,6 @@ func everywhere() (all []where) {
 	return all
 }
 
-// which returns the places that a condition holds for.
 func which(all []where, holds func(where) bool) []where {
 	return slices.DeleteFunc(all, func(w where) bool { return !holds(w) })
 }
@@ -259,7 +257,6 @@ func each(t *testing.T, in []where, run func(p *place), settings ...string) {
 	}
 }
 
-// place is a folder in which agents work, with a store of its own.
 type place struct {
 	*testing.T
 	where
@@ -360,7 +357,6 @@ func (p *place) lists() map[string]chattest.List {
 	return all
 }
 
-// shown returns a list as a person sees it.
 func (p *place) shown(id string) chattest.List {
 	p.Helper()
 	if p.url != "" { // what is there already takes no process
@@ -401,7 +397,6 @@ func (p *place) chat(id string) *chat {
 	return p.named(id, "")
 }
 
-// named is [place.chat] with a list that its user named.
 func (p *place) named(id, list string) *chat {
 	p.Helper()
 	c := &chat{p: p}

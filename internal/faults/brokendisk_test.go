@@ -85,7 +85,6 @@ func TestDiskFails(t *testing.T) {
 	}
 }
 
-// brokenDisk is a disk that fails when it is told to.
 type brokenDisk struct {
 	path string // of the store
 	// fail begins or ends the fault for a fleet.
@@ -342,7 +341,6 @@ func readOnlyFileSystem(t *testing.T) (path string, as *user, set func(on bool))
 	}
 }
 
-// readOnlyRun counts what was seen in all cases.
 type readOnlyRun struct {
 	row
 	refused int

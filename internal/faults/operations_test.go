@@ -241,7 +241,6 @@ func newStore(t *testing.T) (file string, s *serving, chat *chattest.Chat) {
 	return file, s, chat
 }
 
-// refusesWrites checks that a server tells an agent why it writes nothing, and is not ready.
 func (s *serving) refusesWrites(t *testing.T, chat *chattest.Chat, says string) {
 	t.Helper()
 	for range 2 {
@@ -333,7 +332,6 @@ func TestRestoredUnderServers(t *testing.T) {
 	}
 }
 
-// twoServers starts servers on a store, the second of which is watched.
 func twoServers(t *testing.T, store string) (a, b *serving, watch *servertest.Events) {
 	t.Helper()
 	a, b = mustServe(t, "--store", store), mustServe(t, "--store", store)

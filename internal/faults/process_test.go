@@ -32,7 +32,6 @@ type row = programtest.Row
 
 func size(short, whenLong int) int { return programtest.Size(short, whenLong) }
 
-// notRun is the line of a fault that this machine has no means for.
 func notRun(t *testing.T, fault, why string) {
 	t.Helper()
 	report.Add(t, row{Fault: fault, Tried: programtest.NotRun + why})
@@ -142,7 +141,6 @@ type (
 	history      = programtest.History
 )
 
-// outcomes is what became of the writes of several clients.
 type outcomes struct {
 	acks journal
 
@@ -192,7 +190,6 @@ func (o *outcomes) check(t *testing.T, path string, repeated bool) {
 	}
 }
 
-// export reads the whole history of a store as a fresh process tells it.
 func export(t *testing.T, store string) (history, error) {
 	t.Helper()
 	return programtest.Export(program, t.TempDir(), nil, store)

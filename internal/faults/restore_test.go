@@ -183,7 +183,6 @@ func startWriting(t *testing.T, s *serving) *writing {
 	return w
 }
 
-// await waits until n more writes are acknowledged, and returns all up to then.
 func (w *writing) await(t *testing.T, n int) []acknowledged {
 	t.Helper()
 	late, look := time.After(time.Minute), time.NewTicker(time.Millisecond)
@@ -367,7 +366,6 @@ func onStore(store string, args ...string) (printed string, err error) {
 	return string(out), err
 }
 
-// succeeds checks that the program does what a line of arguments asks of a store.
 func succeeds(t *testing.T, store, line string) {
 	t.Helper()
 	if printed, err := onStore(store, strings.Fields(line)...); err != nil {
@@ -472,7 +470,6 @@ func TestDamagedRow(t *testing.T) {
 	}
 }
 
-// newStores returns for each kind of store what begins one.
 func newStores() map[string]func(t *testing.T) (store string) {
 	return map[string]func(*testing.T) string{
 		"a file":     func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "todo.db") },

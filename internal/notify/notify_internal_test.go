@@ -35,7 +35,6 @@ type desk struct {
 	told   []string
 }
 
-// watchedStore is a store that counts how often the lists are looked at, and can fail.
 type watchedStore struct {
 	board.Store
 	looks atomic.Int32
@@ -250,17 +249,16 @@ func TestTracker(t *testing.T) {
 		"deleted before it is told":  {"0s working, 10s waiting, 12s none", ""},
 		"an old one that comes back": {"0s none, 10m0s old left open", ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.told, play(t, c.stands)); diff != "" {
-				t.Error(diff)
-			}
-		})
+		if told := play(t, c.stands); told != c.told {
+			t.Errorf("%s: told %q, want %q", name, told, c.told)
+		}
 	}
 }
 
-// What another process told of before a list came to stand so is told later, and what it
-// told since is not.
-func TestToldElsewhere(t *testing.T) {
+// What another process told of before a list came to stand so is told later, and what it told
+// since is not. What comes to stand so between the start and the first look is told, though it
+// was never seen otherwise.
+func TestDue(t *testing.T) {
 	began := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 	for told, due := range map[time.Duration]time.Time{-5 * time.Minute: began.Add(sameAfter - 5*time.Minute), -10 * time.Second: {}, 5 * time.Second: {}} {
 		tr := tracker{began: began}
@@ -271,12 +269,6 @@ func TestToldElsewhere(t *testing.T) {
 			t.Errorf("told %s after: due %s, want %s", told, next, due)
 		}
 	}
-}
-
-// What comes to stand so between the start and the first look is told, though it was
-// never seen otherwise.
-func TestBeforeTheFirstLook(t *testing.T) {
-	began := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 	for updated, due := range map[time.Duration]time.Time{-time.Second: {}, time.Second: began.Add(7 * time.Second)} {
 		tr := tracker{began: began}
 		tr.see(began.Add(2*time.Second), map[string]*account.Group{"list": group("finished", 1, began.Add(updated))})

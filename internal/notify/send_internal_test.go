@@ -181,7 +181,6 @@ func TestReceivers(t *testing.T) {
 	}
 }
 
-// waiting is a hostile group that waits.
 func waiting() *account.Group {
 	s := todo.Snapshot{List: todo.List{ID: "list", Client: hostile}, GivenTitle: hostile,
 		Items: []todo.Item{{ID: "1", Text: hostile, Status: todo.Completed}, {ID: "2", Text: hostile, Status: todo.InProgress}}}

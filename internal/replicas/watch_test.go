@@ -25,7 +25,6 @@ type seen struct {
 	at   time.Time
 }
 
-// watcher follows a server: everything that it is sent comes on its channel.
 type watcher struct {
 	name string
 	sent chan seen
@@ -144,7 +143,6 @@ func watchers(t testing.TB, url string) []*watcher {
 	return []*watcher{stream(t, url+"/api/events"), stream(t, url+"/panel/events"), subscribe(t, url, servertest.Modern)}
 }
 
-// watchersOf follow one server, also by a session's subscription, which it alone knows.
 func watchersOf(t testing.TB, r *replica) []*watcher {
 	t.Helper()
 	url := r.url.String()

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,19 +27,14 @@ func opened(setting, state string) (board.Store, error) {
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	for _, setting := range []string{"", "memory", "sqlite:" + filepath.Join(dir, "x", "named file?#%.db")} {
-		t.Run(setting, func(t *testing.T) {
-			s, err := opened(setting, filepath.Join(dir, "state"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			list := todo.Snapshot{List: todo.List{ID: "a"}, Revision: 1}
-			if _, err := storetest.Save(t.Context(), s, list); err != nil {
-				t.Errorf("save: %v", err)
-			}
-			if err := s.Close(); err != nil {
-				t.Errorf("close: %v", err)
-			}
-		})
+		s, err := opened(setting, filepath.Join(dir, "state"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, saving := storetest.Save(t.Context(), s, todo.Snapshot{List: todo.List{ID: "a"}, Revision: 1})
+		if err := errors.Join(saving, s.Close()); err != nil {
+			t.Errorf("%q: %v", setting, err)
+		}
 	}
 	for _, file := range []string{"state/todo-mcp/todo.db", "x/named file?#%.db"} {
 		if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
@@ -58,15 +54,10 @@ func TestPlace(t *testing.T) {
 		"sqlite:" + filepath.Join(home, "a", "t.db"): {false, filepath.Join("~", "a", "t.db"), filepath.Join(home, "a", "session.key")},
 		"sqlite:rel.db": {false, "rel.db", "session.key"},
 	} {
-		t.Run(setting, func(t *testing.T) {
-			p, err := Locate(setting, func(string) string { return "" })
-			if err != nil {
-				t.Fatal(err)
-			}
-			if p.Memory() != want.memory || p.String(home) != want.text || p.KeyFile() != want.keyBeside {
-				t.Errorf("memory %v, text %s, key %s", p.Memory(), p.String(home), p.KeyFile())
-			}
-		})
+		p, err := Locate(setting, func(string) string { return "" })
+		if err != nil || p.Memory() != want.memory || p.String(home) != want.text || p.KeyFile() != want.keyBeside {
+			t.Errorf("%s: memory %v, text %s, key %s, %v", setting, p.Memory(), p.String(home), p.KeyFile(), err)
+		}
 	}
 }
 

@@ -243,14 +243,9 @@ func TestProgressAndOpen(t *testing.T) {
 		{"failed", list(todo.Completed, todo.Failed), todo.Progress{Done: 1, Failed: 1, Total: 2}, false, true, false},
 		{"cancelled", list(todo.Cancelled), todo.Progress{}, false, true, false},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			if got := c.list.Progress(); got != c.progress {
-				t.Errorf("progress %+v", got)
-			}
-			if l := c.list; l.Open() != c.open || l.Settled() != c.settled || l.AllCompleted() != c.completed {
-				t.Errorf("P5: open %v, settled %v, completed %v", l.Open(), l.Settled(), l.AllCompleted())
-			}
-		})
+		if l := c.list; l.Progress() != c.progress || l.Open() != c.open || l.Settled() != c.settled || l.AllCompleted() != c.completed {
+			t.Errorf("P5: %s: progress %+v, open %v, settled %v, completed %v", c.name, l.Progress(), l.Open(), l.Settled(), l.AllCompleted())
+		}
 	}
 	sum := todo.Progress{Done: 1, Total: 2}.Plus(todo.Progress{Done: 2, Failed: 1, Total: 3})
 	if (sum != todo.Progress{Done: 3, Failed: 1, Total: 5}) {
@@ -275,10 +270,8 @@ func TestOnBoard(t *testing.T) {
 		{"open for a week", now.AddDate(0, 0, -7), item(todo.Pending), true},
 		{"cleared yesterday", now.AddDate(0, 0, -1), nil, false},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			if got := (todo.Snapshot{Items: c.items, Updated: c.updated.UTC()}).OnBoard(now); got != c.want {
-				t.Errorf("on board: %v", got)
-			}
-		})
+		if got := (todo.Snapshot{Items: c.items, Updated: c.updated.UTC()}).OnBoard(now); got != c.want {
+			t.Errorf("%s: on board: %v", c.name, got)
+		}
 	}
 }

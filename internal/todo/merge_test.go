@@ -17,7 +17,6 @@ func parseItems(text string) (items []Item) {
 	return items
 }
 
-// formatItems is the inverse of parseItems.
 func formatItems(items []Item) string {
 	var parts []string
 	for _, i := range items {

@@ -37,7 +37,6 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// server returns a server whose new databases have the schema.
 func server(t testing.TB) *postgrestest.Server {
 	t.Helper()
 	private.once.Do(func() {

@@ -179,7 +179,6 @@ func TestChatsLookAtEachOther(t *testing.T) {
 	}
 }
 
-// hold begins a transaction in a database that changes something and stays open.
 func hold(t *testing.T, address, statement string) {
 	t.Helper()
 	conn := must(pgx.Connect(t.Context(), address))(t)

@@ -236,7 +236,6 @@ func TestEightProcesses(t *testing.T) {
 	checkIntegrity(t, path)
 }
 
-// openRaw opens the file as another program would, with one connection.
 func openRaw(t testing.TB, path string) *sql.DB {
 	t.Helper()
 	db := must(sql.Open("sqlite", path))(t)
