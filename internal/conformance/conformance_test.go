@@ -30,7 +30,8 @@ var versions = []string{"2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"}
 
 func TestConformance(t *testing.T) {
 	want, passes := readExpected(t)
-	server := servertest.Must(programtest.Start(t, programtest.Build(t), t.TempDir(), nil, "serve", "--addr", "127.0.0.1:0", "--store", "memory", "--tools", "all"))(t)
+	server := servertest.Must(programtest.Start(t, programtest.Build(t), t.TempDir(), nil,
+		"serve", "--addr", "127.0.0.1:0", "--store", "memory", "--tools", "all"))(t)
 	url := servertest.Must(server.URL())(t)
 	var ran []string
 	for _, version := range versions {

@@ -282,7 +282,8 @@ func TestHooksAreOfTheirIdentity(t *testing.T) {
 	}
 	held := func() todo.Snapshot {
 		t.Helper()
-		return servertest.Must(s.board.For(board.Identity{Principal: "team", Subject: "ann"}).Current(t.Context(), board.Target{Conversation: board.Conversation{Key: todo.ChatKey("chat")}}))(t)
+		hers := board.Target{Conversation: board.Conversation{Key: todo.ChatKey("chat")}}
+		return servertest.Must(s.board.For(board.Identity{Principal: "team", Subject: "ann"}).Current(t.Context(), hers))(t)
 	}
 	stand := func() string {
 		t.Helper()

@@ -281,10 +281,12 @@ func TestHTTPSessionsSurviveRestart(t *testing.T) {
 	auto := func(c *server.Config) { c.Publish = []string{"auto"} }
 	before := servertest.Serve(t, servertest.New(t, store, auto), nil)
 	id := servertest.Session(t, before.URL+"/mcp", "codex-mcp-client")
-	servertest.Is(t, "before", 200, "updated")(servertest.Post(t, before.URL+"/mcp", servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A")), "Mcp-Session-Id", id))
+	servertest.Is(t, "before", 200, "updated")(
+		servertest.Post(t, before.URL+"/mcp", servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A")), "Mcp-Session-Id", id))
 	before.CloseClientConnections()
 	after := servertest.Serve(t, servertest.New(t, store, auto), nil)
-	servertest.Is(t, "after a restart", 200, `Todo list:\n- [pending] A"`)(servertest.Post(t, after.URL+"/mcp", servertest.Call(2, "SetTodoList", `{}`), "Mcp-Session-Id", id))
+	servertest.Is(t, "after a restart", 200, `Todo list:\n- [pending] A"`)(
+		servertest.Post(t, after.URL+"/mcp", servertest.Call(2, "SetTodoList", `{}`), "Mcp-Session-Id", id))
 	_, _, body := servertest.Post(t, after.URL+"/mcp", `{"jsonrpc":"2.0","id":3,"method":"tools/list"}`, "Mcp-Session-Id", id)
 	if strings.Count(body, `"inputSchema"`) != 1 || strings.Contains(body, `"outputSchema"`) { // Codex is listed none
 		t.Errorf("the client is unknown after a restart: %s", body)

@@ -70,7 +70,8 @@ func TestCancelledCalls(t *testing.T) {
 			<-st.Saving
 			cancel(base, session, hangUp)
 		}()
-		req := servertest.Must(http.NewRequestWithContext(ctx, http.MethodPost, base+"/mcp", strings.NewReader(servertest.Call(7, "TodoWrite", servertest.Todos("pending", "A")))))(t)
+		call := strings.NewReader(servertest.Call(7, "TodoWrite", servertest.Todos("pending", "A")))
+		req := servertest.Must(http.NewRequestWithContext(ctx, http.MethodPost, base+"/mcp", call))(t)
 		req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Mcp-Session-Id": {session}}
 		if res, err := http.DefaultClient.Do(req); err == nil {
 			res.Body.Close()
