@@ -335,32 +335,30 @@ func TestStdioEndsUnread(t *testing.T) {
 		"stopped":      func(p *servertest.Pipe) { p.Stop() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := memory.New()
-			var log servertest.Log
-			s := servertest.New(t, store, func(c *server.Config) { c.StopTimeout, c.Log = 10*time.Millisecond, log.Logger() })
-			calls := s.Board.As("").Calls()
-			defer calls.Close()
-			p := servertest.NewPipe(t, s)
-			const n = 20
-			var input string
-			for i := range n {
-				input += servertest.Call(i, "TodoWrite", servertest.Todos("pending", "Step", "Next", fmt.Sprint("Revision ", i))) + "\n"
-			}
-			servertest.Must(io.WriteString(p.In, input))(t)
-			if _, err := calls.Next(t.Context()); err != nil { // all are read with the first
-				t.Fatal(err)
-			}
-			end(p)
-			if err := <-p.Done; err != nil {
-				t.Error(err)
-			}
-			if lines := log.Take(); len(lines) != 1 || !strings.Contains(lines[0], "answers are given up") {
-				t.Errorf("68: logged %q", lines)
-			}
-			lists, err := store.Find(t.Context(), board.Query{})
-			if err != nil || len(lists) != 1 || lists[0].Revision != n {
-				t.Errorf("68: stored %+v, %v", lists, err)
-			}
+			synctest.Test(t, func(t *testing.T) { // in real time a busy machine applies less
+				store := memory.New()
+				var log servertest.Log
+				s := servertest.New(t, store, func(c *server.Config) { c.StopTimeout, c.Log = 10*time.Millisecond, log.Logger() })
+				calls := s.Board.As("").Calls()
+				p := servertest.NewPipe(t, s)
+				const n = 20
+				var input string
+				for i := range n {
+					input += servertest.Call(i, "TodoWrite", servertest.Todos("pending", "Step", "Next", fmt.Sprint("Revision ", i))) + "\n"
+				}
+				servertest.Must(io.WriteString(p.In, input))(t)
+				servertest.Must(calls.Next(t.Context()))(t) // all are read with the first
+				end(p)
+				servertest.Check(t, <-p.Done)
+				if lines := log.Take(); len(lines) != 1 || !strings.Contains(lines[0], "answers are given up") {
+					t.Errorf("68: logged %q", lines)
+				}
+				if lists := servertest.Must(store.Find(t.Context(), board.Query{}))(t); len(lists) != 1 || lists[0].Revision != n {
+					t.Errorf("68: stored %+v", lists)
+				}
+				calls.Close()
+				s.Close()
+			})
 		})
 	}
 }
