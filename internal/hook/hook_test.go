@@ -164,7 +164,8 @@ var update = flag.Bool("update", false, "rewrite the boards in testdata/scripts"
 //	Stop "x":7          an event by its name, and its other fields; finish Stop, where open items keep the turn
 //	as NAME FIELDS      fields of another chat, whose events begin with NAME:
 //	agent STATUS TEXT; STATUS TEXT           the chat writes a whole list by our tool; tool appends an item
-//	serve PROCESS STATUS TEXT; STATUS TEXT   the same by Gemini CLI's server, which knows its host's process
+//	serve PROCESS STATUS TEXT; STATUS TEXT   the same by a server that knows its host's process alone, as
+//	                    Gemini CLI's; LIST1 in a line is the id of the first list
 //	edit N JSON         a person edits list N; purge N deletes it; resume CHAT N takes it up in another chat
 //	wait 29m, env NAME=VALUE, new            a board without lists
 func TestScripts(t *testing.T) {
@@ -242,6 +243,9 @@ func (r *rig) script(text string) string {
 func (r *rig) line(word, rest string, chats map[string]string) (known bool, err error) {
 	r.Helper()
 	r.told = ""
+	if all := r.all(); len(all) > 0 {
+		rest = strings.ReplaceAll(rest, "LIST1", all[0].List.ID)
+	}
 	first, more, _ := strings.Cut(rest, " ")
 	list := func() string { n, _ := strconv.Atoi(first); return r.all()[n-1].List.ID }
 	name, named := strings.CutSuffix(word, ":")

@@ -68,53 +68,11 @@ func (r *rig) standing(list todo.Snapshot) todo.Standing {
 	return states[list.List.ID]
 }
 
-// after adds an item for the end of the turn to the first list.
-func (r *rig) after(text string) todo.Snapshot {
-	r.Helper()
-	return r.edits(todo.Edit{Do: todo.EditAdd, Text: text, After: true})
-}
-
 func (r *rig) edits(e todo.Edit) todo.Snapshot {
 	r.Helper()
 	out, err := r.lists.Edit(r.Context(), r.all()[0].List.ID, e, todo.Writer{})
 	check(r, err)
 	return out.After
-}
-
-// In a host whose plugin says which list a call wrote, what a person adds waits for the end of the
-// turn, too: the chat that hooks tell of is known to hold the list from then on.
-func TestWhatWaitsOfAChatThatAPluginTellsOf(t *testing.T) {
-	r := newRig(t)
-	of := func(name, more string) string { return event(name, `,"host":"opencode"`+more) }
-	r.tells(of("SessionStart", `,"source":"startup"`), "")
-	r.tells(of("PermissionDenied", ""), "")
-	write := func(texts ...string) board.Outcome {
-		t.Helper()
-		var lines []todo.Line
-		for _, text := range texts {
-			lines = append(lines, todo.Line{Text: text, Status: "pending"})
-		}
-		out, err := r.lists.Apply(t.Context(), board.Write{
-			Target: board.Target{Conversation: board.Conversation{Key: "process-1", Client: "opencode", Workspace: "/home/ada/parser"}, Lines: lines, View: todo.CoreView()},
-			Writer: todo.Writer{Client: "opencode"}, Change: func(d *todo.Draft) error { d.Replace(todo.CoreView(), lines); return nil }})
-		check(t, err)
-		return out
-	}
-	wrote := func(out board.Outcome) {
-		t.Helper()
-		r.tells(of("PostToolUse", fmt.Sprintf(`,"list":%q`, out.After.List.ID)), "")
-		r.tells(of("PostToolBatch", ""), "")
-	}
-	wrote(write("Read", "Test"))
-	if list := r.after("Update the changelog"); len(list.Later) != 1 {
-		t.Fatalf("%+v", list)
-	}
-	out := write("Read", "Test", "Commit")
-	if len(out.After.Later) != 1 || len(out.After.Items) != 3 {
-		t.Errorf("a call in the turn has what waits for its end: %+v", out.After)
-	}
-	wrote(out)
-	r.tells(of("Stop", ""), `The user changed the list: added "Update the changelog". Go on with it now.`)
 }
 
 // wait has an agent at rest waited for, and returns what that ends with.
