@@ -111,7 +111,8 @@ func (r *rig) board() (lists []string) {
 		numbers[l.List.ID], listed[l.List.Chat] = n+1, true
 		saw, err := r.lists.Saw(r.Context(), l)
 		check(r.T, err)
-		fmt.Fprintf(&b, "list %d, %q, of %s in %s, %s, mirrored %t, %s, archived %t", n+1, l.Title(), l.List.Client, l.List.Workspace, chatOf(l), l.List.Mirrored, states[l.List.ID].State, l.Archived)
+		fmt.Fprintf(&b, "list %d, %q, of %s in %s, %s, mirrored %t, %s, archived %t",
+			n+1, l.Title(), l.List.Client, l.List.Workspace, chatOf(l), l.List.Mirrored, states[l.List.ID].State, l.Archived)
 		if saw.Revision < l.Revision {
 			fmt.Fprintf(&b, ", agents saw revision %d", saw.Revision)
 		}

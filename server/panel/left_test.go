@@ -141,7 +141,8 @@ func TestPanelTimesWhatRests(t *testing.T) {
 	write, _, end := inSession(t, web.URL)
 	write(`{"todos":[{"content":"A","activeForm":"A","status":"completed"},{"content":"B","activeForm":"B","status":"completed"},{"content":"C","activeForm":"C","status":"pending"}]}`)
 	end()
-	has(t, page(t, web.URL+"/lists/"+servertest.ListIDs(t, web.URL)[0]), "<dt>Time</dt><dd><bdi>0\u202fs</bdi>", `id="left"><span>Left open, <bdi>next: C</bdi>. The prompt`)
+	html := page(t, web.URL+"/lists/"+servertest.ListIDs(t, web.URL)[0])
+	has(t, html, "<dt>Time</dt><dd><bdi>0\u202fs</bdi>", `id="left"><span>Left open, <bdi>next: C</bdi>. The prompt`)
 }
 
 // drawn is the data of an event.
