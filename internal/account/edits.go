@@ -19,14 +19,14 @@ const (
 
 // Edits is what became of all that people changed in a list, a part of the answer of /api/states.
 type Edits struct {
-	Unseen []string `json:"unseen,omitempty"` // ids of the items that people changed, added, moved or removed, and that wait
+	Unseen []string `json:"unseen,omitempty"` // items, by id, with people's changes that wait to be seen
 	// Seen are the ids of the items whose text is a person's that agents have seen, and
 	// Overridden has the person's text of those that an agent overrode, by id.
 	Seen       []string          `json:"seen,omitempty"`
 	Overridden map[string]string `json:"overridden,omitempty"`
 	Order      Fate              `json:"order,omitempty"` // of the person's order of the items
-	Title      Fate              `json:"title,omitempty"` // of the title that a person gave the list: that it waits, or empty
-	Saw        int64             `json:"saw,omitempty"`   // the revision that agents last saw; 0 if none is known to have seen any
+	Title      Fate              `json:"title,omitempty"` // of the person's title of the list: that it waits, or empty
+	Saw        int64             `json:"saw,omitempty"`   // the revision that agents last saw; 0 for none
 	Lost       []int64           `json:"lost,omitempty"`  // revisions of people whose text or order is overridden
 }
 

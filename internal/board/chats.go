@@ -32,7 +32,8 @@ func (l Lists) OwnChats(ctx context.Context, since time.Time) ([]todo.Chat, erro
 // Hear changes the chat of a conversation as heard does, and makes the chat if it is new. It
 // writes only if that changes something, or to call also in the same transaction, with the chat's
 // id. It returns the chat as it was before, or [ErrNotFound] for another user's chat.
-func (l Lists) Hear(ctx context.Context, c Conversation, heard func(c *todo.Chat, at time.Time), also ...func(tx Tx, chat string) error) (was todo.Chat, err error) {
+func (l Lists) Hear(ctx context.Context, c Conversation, heard func(c *todo.Chat, at time.Time),
+	also ...func(tx Tx, chat string) error) (was todo.Chat, err error) {
 	c = l.Own(c)
 	var next todo.Chat
 	change := func(r Reader) error {

@@ -310,7 +310,7 @@ func (a *attempt) withItem(ctx context.Context) error {
 	if err != nil || len(left) != 1 || !a.isOn(left[0]) {
 		return err
 	}
-	isOther := func(i todo.Item) bool { return todo.ItemNumber(i.ID) <= left[0].LastID } // ids of both lists: either may be meant
+	isOther := func(i todo.Item) bool { return todo.ItemNumber(i.ID) <= left[0].LastID } // in both lists
 	if !slices.ContainsFunc(a.current.Items, isOther) {
 		a.list, a.continues = left[0], a.current.Revision == 0
 	}

@@ -22,7 +22,7 @@ type Write struct {
 	Before    string // another id of the operation, used before the chat was known; empty for none
 	Change    todo.Change
 	Title     string // for a list without a given title; ignored if [todo.CleanTitle] refuses it
-	Seen      int64  // the revision that a person saw who edits the list; 0 is the newest, or what the agent's chat has seen
+	Seen      int64  // the revision that a person saw; 0 is the newest, or what the agent's chat has seen
 }
 
 // Outcome is the result of a write.

@@ -9,7 +9,7 @@ import (
 type List struct {
 	ID           string `json:"id"`                     // random, 128 bits or more, lower-case letters and digits
 	Principal    string `json:"principal,omitempty"`    // whose list it is; empty is the server itself
-	Conversation string `json:"conversation,omitempty"` // the id of the chat that began it; empty for none, as by an import
+	Conversation string `json:"conversation,omitempty"` // the id of the chat that began it; or empty
 	Client       string `json:"client,omitempty"`       // that began it, as it names itself
 	Name         string `json:"name,omitempty"`         // that the user gave it; empty for none
 	// ParentConversation is the id of the main agent's chat if this is a sub-agent's list.
@@ -73,7 +73,7 @@ type Snapshot struct {
 	Archived bool `json:"archived,omitempty"`
 	// Lapsed is true if Archived is by age alone: nobody changed the open list for [LapseAfter]. It is never stored.
 	Lapsed     bool   `json:"-"`
-	ReplacedBy string `json:"replaced_by,omitempty"` // the list that the conversation began instead; empty if not archived for one
+	ReplacedBy string `json:"replaced_by,omitempty"` // the list that archived this one; or empty
 	// Deleted is true after a person deleted the list: no query finds it, and after a day the store removes it.
 	Deleted bool   `json:"deleted,omitempty"`
 	Writer  Writer `json:"writer,omitzero"`
