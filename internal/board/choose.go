@@ -16,7 +16,7 @@ import (
 // CandidateAge is how long after its last change a conversation that is not certain may go on with a list.
 const CandidateAge = 7 * 24 * time.Hour
 
-// maxCandidates is the most lists with which such a write is compared.
+// maxCandidates is the most lists with which a write of such a conversation is compared.
 const maxCandidates = 100
 
 // Target is what a call means: who calls, and what the call says about its list.
