@@ -279,9 +279,7 @@ func TestSlowFollowerLosesTheOldestCalls(t *testing.T) {
 	}
 	last := first
 	for last.List.Revision < writes {
-		if last, err = calls.Next(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		last = must(calls.Next(t.Context()))(t)
 	}
 	calls.Close()
 	if _, err := calls.Next(t.Context()); !errors.Is(err, board.ErrClosed) {

@@ -141,10 +141,8 @@ func (c chat) reads() string {
 
 func (d *desk) personEdits(list string, change todo.Change) {
 	d.t.Helper()
-	if _, err := d.board("person").As("").Apply(context.Background(), board.Write{
-		Target: board.Target{List: list}, Writer: todo.Writer{Person: true}, Change: change}); err != nil {
-		d.t.Fatal(err)
-	}
+	w := board.Write{Target: board.Target{List: list}, Writer: todo.Writer{Person: true}, Change: change}
+	must(d.board("person").As("").Apply(context.Background(), w))(d.t)
 }
 
 func setStatus(id string, s todo.Status) todo.Change {

@@ -145,7 +145,7 @@ func failAgainAndAgain(t *testing.T, fault diskFault, times int, random *rand.Ra
 		}
 		must(export(t, f.store))(t) // of a fresh process
 		if n == 0 && fault.all {
-			checkReady(t, f.web, http.StatusServiceUnavailable)
+			checkReady(t, f.web.url, http.StatusServiceUnavailable)
 		}
 		killed := n%3 == 1 || n == times-1
 		if killed {
@@ -157,7 +157,7 @@ func failAgainAndAgain(t *testing.T, fault diskFault, times int, random *rand.Ra
 		}
 		repeatUnknown(t, f.clients, out)
 	}
-	checkReady(t, f.web, http.StatusOK)
+	checkReady(t, f.web.url, http.StatusOK)
 	out.check(t, d.end(f), true)
 	return out
 }
@@ -275,19 +275,18 @@ func repeatUnknown(t *testing.T, clients []*faultClient, out *outcomes) {
 	}
 }
 
-// checkReady checks what /readyz answers; its probe may be a second old.
-func checkReady(t *testing.T, web *serving, want int) {
+// checkReady waits until /readyz answers a status, and returns what it says.
+func checkReady(t *testing.T, url string, want int) (said string) {
 	t.Helper()
-	ask := time.NewTicker(20 * time.Millisecond)
+	ask := time.NewTicker(10 * time.Millisecond)
 	defer ask.Stop()
 	for began := time.Now(); ; <-ask.C {
-		status, _ := get(web.url + "/readyz")
+		status, said := get(url + "/readyz")
 		if status == want {
-			return
+			return said
 		}
-		if time.Since(began) > 5*time.Second {
-			t.Errorf("/readyz answers %d in place of %d", status, want)
-			return
+		if time.Since(began) > 2*slowest {
+			t.Fatalf("/readyz answers %d in place of %d: %s", status, want, said)
 		}
 	}
 }

@@ -164,9 +164,8 @@ func TestPruneInSteps(t *testing.T) {
 	}
 	took, after := time.Since(began), sizeOf("")
 	check(t, <-pruned)
-	t.Logf("%d lists in %v; %d writes meanwhile, the longest waited %v; the file %d → %d kB, its log up to %d kB", lists, took, writes, longest, before/1000, after/1000, log/1000)
 	if writes < 20 || longest > max(2*time.Second, took/4) || after > before/2 || log > 32e6 {
-		t.Errorf("131: %d writes, the longest waited %v of %v; %d of %d bytes are left, and a log of %d", writes, longest, took, after, before, log)
+		t.Errorf("131: %d writes, the longest waited %v of %v; %d of %d bytes are left, with a log of %d", writes, longest, took, after, before, log)
 	}
 }
 
@@ -249,7 +248,7 @@ func (s *serving) refusesWrites(t *testing.T, chat *chattest.Chat, says string) 
 			t.Errorf("a write is answered with %v", told)
 		}
 	}
-	checkReady(t, s, http.StatusServiceUnavailable)
+	checkReady(t, s.url, http.StatusServiceUnavailable)
 }
 
 // BAD-INPUT 75
@@ -287,7 +286,7 @@ func TestStoreMovedAway(t *testing.T) {
 		}
 		check(t, c.back())
 		chat.Writes("p:A p:B p:C")
-		checkReady(t, s, http.StatusOK)
+		checkReady(t, s.url, http.StatusOK)
 	}
 }
 
@@ -321,8 +320,8 @@ func TestRestoredUnderServers(t *testing.T) {
 			t.Errorf("a write without a database: %v %v", answer, err)
 		}
 		command(t, nil, "pg_restore", "--exit-on-error", "--no-owner", "--dbname="+direct, dump)
-		checkReady(t, a, http.StatusOK)
-		checkReady(t, b, http.StatusOK)
+		checkReady(t, a.url, http.StatusOK)
+		checkReady(t, b.url, http.StatusOK)
 		a.session(t, "plan").Writes("p:Restored p:After")
 		seenSoon(t, watch, "After")
 		var lists []struct{ Items []struct{ Text string } }

@@ -437,7 +437,9 @@ func TestDamagedRow(t *testing.T) {
 			for c, text := range map[string]string{"lists --json": "left out", "history " + earlier: "left out", "doctor": "damaged", "show " + newest: "damaged", "check": newest, "export": "--keep-going"} {
 				says(c, text)
 			}
-			for _, c := range []struct{ path, want string }{{"/api/lists", "Step 0"}, {"/", "Step 0"}, {"/readyz", "damaged and left out"}, {"/metrics", `\ntodo_store_damaged_rows [12]\n`}} {
+			for _, c := range []struct{ path, want string }{
+				{"/api/lists", "Step 0"}, {"/", "Step 0"}, {"/readyz", "damaged and left out"}, {"/metrics", `\ntodo_store_damaged_rows [12]\n`},
+			} {
 				if status, text := get(s.url + c.path); status != 200 || !regexp.MustCompile(c.want).MatchString(text) {
 					t.Errorf("%s: %d %s", c.path, status, text)
 				}

@@ -231,10 +231,7 @@ func stopAgents(t *testing.T, path string, calls int, out *inFlight) {
 	t.Helper()
 	agents := make([]*agent, size(1, 4))
 	for i := range agents {
-		var err error
-		if agents[i], err = newAgent(t, "--store", "sqlite:"+path, "--list", fmt.Sprint("list-", i%2)); err != nil {
-			t.Fatal(err)
-		}
+		agents[i] = must(newAgent(t, "--store", "sqlite:"+path, "--list", fmt.Sprint("list-", i%2)))(t)
 	}
 	out.slowDown(out.syncTakes)
 	var all sync.WaitGroup
@@ -290,21 +287,6 @@ func get(url string) (status int, body string) {
 	return res.StatusCode, string(data)
 }
 
-// awaitStopping asks the probe at each address until it says that the server stops,
-// which it must before a time.
-func awaitStopping(t *testing.T, before time.Time, addresses ...string) {
-	t.Helper()
-	for _, address := range addresses {
-		status, body := get(address + "/readyz")
-		for status != http.StatusServiceUnavailable && time.Now().Before(before) {
-			status, body = get(address + "/readyz")
-		}
-		if status != http.StatusServiceUnavailable || !strings.Contains(body, "stopping") {
-			t.Fatalf("58: %s: %d %s", address, status, body)
-		}
-	}
-}
-
 // BAD-INPUT 58: with --drain a server that is told to end says at once that it is not ready, and
 // goes on taking calls for that long, on connections that do not stay. Then it exits without an
 // error.
@@ -318,7 +300,11 @@ func TestDrain(t *testing.T) {
 	c := s.session(t, "")
 	signalled := time.Now()
 	check(t, s.Terminate())
-	awaitStopping(t, signalled.Add(drain), s.url, admin)
+	for _, address := range []string{s.url, admin} {
+		if said := checkReady(t, address, http.StatusServiceUnavailable); !strings.Contains(said, "stopping") {
+			t.Errorf("58: %s: %s", address, said)
+		}
+	}
 	taken := 0
 	for ; taken == 0 || time.Since(signalled) < drain/2; taken++ {
 		c.Writes("p:A")
@@ -335,15 +321,13 @@ func TestDrain(t *testing.T) {
 	report.Add(t, row{Fault: "SIGTERM with --drain 2", Tried: "calls", Times: "once", Acknowledged: taken, Notes: "exit 0 after " + took.Round(10*time.Millisecond).String()})
 }
 
-// BAD-INPUT 58: a second signal ends a server that drains at once, as Ctrl-C twice.
-//
-// A server without an audit log goes on after SIGHUP, by which service managers reload, and
-// ends without an error when SIGTERM comes.
+// BAD-INPUT 58: a second signal ends a server that drains at once, as Ctrl-C twice. A server
+// without an audit log goes on after SIGHUP, by which service managers reload.
 func TestTwoSignals(t *testing.T) {
 	s := mustServe(t, "--store", "memory", "--drain", "3600")
 	check(t, s.Cmd.Process.Signal(syscall.SIGHUP))
 	check(t, s.Terminate())
-	awaitStopping(t, time.Now().Add(stopTimeout), s.url)
+	checkReady(t, s.url, http.StatusServiceUnavailable)
 	check(t, s.Terminate())
 	if err := s.Wait(stopTimeout); err == nil || !strings.Contains(err.Error(), "signal: terminated") {
 		t.Errorf("58: %v", err)

@@ -66,7 +66,10 @@ func atDesk(t *testing.T, processes int, test func(d *desk)) {
 			work.Go(func() { n.watch(ctx); close(s.queue) })
 			work.Go(func() {
 				for notice := range s.queue {
-					d.note(notice)
+					d.mu.Lock()
+					d.told = append(d.told, fmt.Sprintf("%s: %s: %s %d/%d: %s %s", time.Since(d.began).Truncate(time.Minute),
+						notice.Client, notice.Event, notice.Done, notice.Total, notice.Title, notice.Text))
+					d.mu.Unlock()
 				}
 			})
 		}
@@ -79,12 +82,6 @@ func atDesk(t *testing.T, processes int, test func(d *desk)) {
 		}
 		d.store.Close()
 	})
-}
-
-func (d *desk) note(n Notice) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.told = append(d.told, fmt.Sprintf("%s: %s: %s %d/%d: %s %s", time.Since(d.began).Truncate(time.Minute), n.Client, n.Event, n.Done, n.Total, n.Title, n.Text))
 }
 
 func (d *desk) expect(wait time.Duration, want ...string) {

@@ -229,13 +229,9 @@ func TestLostNotices(t *testing.T) {
 	}
 }
 
-// D5: agents of three replicas share the steps of a list.
-//
-// Of a list that a conversation comes to have through one replica, its stream at another is
-// told what is then written to it.
-//
-// BAD-INPUT 53: a replica that gets its first session while the database is down
-// knows the sessions of the others when it is back.
+// D5: agents of three replicas share the steps of a list. Of one that a conversation comes to have
+// through one replica, its stream at another is told. BAD-INPUT 53: a replica that gets its first
+// session while the database is down knows those of the others when it is back.
 func TestClaims(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t)

@@ -42,7 +42,8 @@ func TestObservedTells(t *testing.T) {
 	}
 	_ = []error{ // what each is, the outcomes say
 		second(storetest.Save(t.Context(), st, begin)), second(storetest.Save(t.Context(), st, todo.Snapshot{List: todo.List{ID: "b"}, Revision: 1})),
-		second(storetest.Save(ctx, st, begin)), refuse(&todo.InputError{}), refuse(board.ErrNotFound), refuse(errors.New("disk on fire")), refuse(context.DeadlineExceeded), refuse(fmt.Errorf("update: %w (%w)", board.ErrUnknownOutcome, context.Canceled)),
+		second(storetest.Save(ctx, st, begin)), refuse(&todo.InputError{}), refuse(board.ErrNotFound), refuse(errors.New("disk on fire")),
+		refuse(context.DeadlineExceeded), refuse(fmt.Errorf("update: %w (%w)", board.ErrUnknownOutcome, context.Canceled)),
 		second(st.Load(t.Context(), "a", 0)), second(st.Load(t.Context(), "x", 0)),
 		second(st.Find(t.Context(), board.Query{})), second(st.History(t.Context(), "a", 0, 0)),
 	}

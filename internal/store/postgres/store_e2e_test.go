@@ -198,12 +198,11 @@ func TestPooler(t *testing.T) {
 func TestPoolerModes(t *testing.T) {
 	for _, mode := range []string{"", "cache_statement", "cache_describe", "describe_exec", "exec", "simple_protocol", "told"} {
 		t.Run(mode, func(t *testing.T) {
-			add, settings := "&default_query_exec_mode="+mode, []string{}
-			switch mode {
-			case "told":
-				add, settings = "", []string{"ignore_startup_parameters=statement_timeout,idle_in_transaction_session_timeout"}
-			case "":
-				add = ""
+			add, settings := "", []string{}
+			if mode == "told" {
+				settings = []string{"ignore_startup_parameters=statement_timeout,idle_in_transaction_session_timeout"}
+			} else if mode != "" {
+				add = "&default_query_exec_mode=" + mode
 			}
 			a := open(t, pooled(t, add, settings...)(t), board.Keep{Revisions: 2, Lists: 20, Begun: 20})
 			var writing sync.WaitGroup
@@ -229,17 +228,11 @@ func TestPoolerModes(t *testing.T) {
 // An address may set the limits of a statement; behind a pooler each update has them.
 func TestPoolerTimeouts(t *testing.T) {
 	s := open(t, pooled(t, "&statement_timeout=1234")(t))
+	var limit, idle string
 	err := s.Update(t.Context(), board.Key{Chat: "c"}, func(found board.Tx) error {
-		var limit, idle string
-		if err := found.(*tx).Scan(t.Context(), `SELECT current_setting('statement_timeout'), current_setting('idle_in_transaction_session_timeout')`, nil, &limit, &idle); err != nil {
-			return err
-		}
-		if limit != "1234ms" || idle != "10s" {
-			t.Error(limit, idle)
-		}
-		return nil
+		return found.(*tx).Scan(t.Context(), `SELECT current_setting('statement_timeout'), current_setting('idle_in_transaction_session_timeout')`, nil, &limit, &idle)
 	})
-	if err != nil || !strings.Contains(s.pool.Config().ConnString(), "1234") {
-		t.Error(err)
+	if err != nil || limit != "1234ms" || idle != "10s" || !strings.Contains(s.pool.Config().ConnString(), "1234") {
+		t.Error(err, limit, idle)
 	}
 }

@@ -72,9 +72,7 @@ func TestMainFileDeleted(t *testing.T) {
 			for n := range int64(20) {
 				mustSave(t, a, "a", n+1)
 			}
-			if _, err := b.Load(t.Context(), "a", 0); err != nil { // it reads alone
-				t.Fatal(err)
-			}
+			must(b.Load(t.Context(), "a", 0))(t) // it reads alone
 			checkErr(t, gone(path))
 			checkGone(t, path, a, b)
 			if name == "its content" {
