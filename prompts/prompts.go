@@ -99,7 +99,7 @@ func withMarksOf(original, text string) (string, error) {
 	known := mark.FindAllString(original, -1)
 	for _, m := range mark.FindAllString(text, -1) {
 		if !slices.Contains(known, m) {
-			return "", fmt.Errorf("nothing is put in for %s; allowed are: %s", m, cmp.Or(strings.Join(known, ", "), "none"))
+			return "", fmt.Errorf("%s is not a placeholder; allowed are: %s", m, cmp.Or(strings.Join(known, ", "), "none"))
 		}
 	}
 	return text, nil

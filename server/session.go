@@ -181,7 +181,7 @@ func (s *Server) EndSession(ctx context.Context, p Peer) {
 		return // other sessions may share the conversation
 	}
 	if err := r.lists.Leave(ctx, r.who); err != nil {
-		s.Log.Warn("a session that ended still counts as there for a while", "error", err)
+		s.Log.Warn("a session that ended still counts as present for a while", "error", err)
 	}
 }
 

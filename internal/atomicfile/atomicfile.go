@@ -63,7 +63,7 @@ var ErrLocked = errors.New("another todo-mcp has it in use: try again")
 // process holds the lock. Links and pipes are refused.
 func TryLock(path string) (unlock func(), err error) {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file, and so no lock: move it away", path)
+		return nil, fmt.Errorf("%s is not a regular file, so it cannot be a lock: move it away", path)
 	}
 	lock := flock.New(path)
 	if got, err := lock.TryLock(); err != nil {

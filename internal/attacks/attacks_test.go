@@ -259,7 +259,7 @@ func unreadAnswers(t *testing.T, program string, full bool) result {
 	p := askUnread(t, program, n)
 	began, look := time.Now(), time.NewTicker(10*time.Millisecond)
 	defer look.Stop()
-	for strings.Count(p.Log.String(), "answer given up") < n {
+	for strings.Count(p.Log.String(), "answer dropped") < n {
 		<-look.C
 	}
 	return p.cost(time.Since(began), "until all are given up")

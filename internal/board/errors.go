@@ -23,9 +23,9 @@ var (
 	// ErrUnknownOutcome: the write may have been applied. It is safe to repeat with the same operation id.
 	ErrUnknownOutcome = errors.New("outcome unknown, safe to repeat")
 	// ErrEarlier: the store is of an earlier version. A server moves it to this one as it starts.
-	ErrEarlier = errors.New("the store is of an earlier todo-mcp: restart your client, which moves it to this version")
+	ErrEarlier = errors.New("an earlier todo-mcp wrote the store: restart your client, which upgrades it")
 	// ErrTooNew: the store is of a newer version, perhaps since it was opened.
-	ErrTooNew = errors.New("a newer todo-mcp has moved the store to its version: restart your client, with that todo-mcp")
+	ErrTooNew = errors.New("a newer todo-mcp has upgraded the store: restart your client with that todo-mcp")
 )
 
 // FullError refuses a save for which there is no room. It wraps [ErrTooManyLists] or [ErrStoreFull].

@@ -47,7 +47,7 @@ func (e Event) WithTodos(ctx context.Context, getenv func(string) string) (Event
 	case err != nil:
 		return e, fmt.Errorf("session.db: %w", err)
 	case !info.Mode().IsRegular() || info.Size() > maxSession:
-		return e, fmt.Errorf("session.db is no file of at most %d bytes", maxSession)
+		return e, fmt.Errorf("session.db is not a file of at most %d bytes", maxSession)
 	}
 	ctx, cancel := context.WithTimeout(ctx, sessionTime)
 	defer cancel()

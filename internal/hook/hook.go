@@ -186,7 +186,7 @@ func ReadCall(arguments []byte) (Event, error) {
 	return e, err
 }
 
-var errNoEvent = errors.New("the event is not JSON of the shape that hosts send")
+var errNoEvent = errors.New("the event is not JSON of a form that hosts send")
 
 // Answer returns the JSON value by which a hook has its host tell the agent a text. At the end of a turn the answer
 // keeps the turn from ending. Most hosts need a decision for that; Claude Code would show one as a problem.
@@ -225,7 +225,7 @@ func (e Event) agent() string {
 
 var (
 	// ErrNotNeeded is the error for an event that needs no hook, such as a call of a foreign tool.
-	ErrNotNeeded = errors.New("nothing is to be done for it")
+	ErrNotNeeded = errors.New("it needs no action")
 	// ErrNotUnderstood is the error for a call of a host's own todo tool that has no valid list.
 	ErrNotUnderstood = errors.New("not understood")
 )

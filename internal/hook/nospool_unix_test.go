@@ -13,7 +13,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/hook"
 )
 
-// What is no regular file in the place of a host's own file of a chat says nothing (BAD-INPUT 171).
+// What is not a regular file in the place of a host's own file of a chat says nothing (BAD-INPUT 171).
 func TestNoSession(t *testing.T) {
 	for kind, plant := range strangers {
 		r := newRig(t)
@@ -31,14 +31,14 @@ func TestNoSession(t *testing.T) {
 	}
 }
 
-// strangers make what is no regular file at a path: a link leads to victim.
+// strangers make what is not a regular file at a path: a link leads to victim.
 var strangers = map[string]func(path, victim string) error{
 	"a folder": func(path, _ string) error { return os.Mkdir(path, 0o700) },
 	"a link":   func(path, victim string) error { return os.Symlink(victim, path) },
 	"a pipe":   func(path, _ string) error { return syscall.Mkfifo(path, 0o600) },
 }
 
-// BAD-INPUT 114: what is no regular file in the place of a spool or of its locks is not
+// BAD-INPUT 114: what is not a regular file in the place of a spool or of its locks is not
 // followed, not waited for, and not changed; a hook says what it is and applies its event.
 func TestNoSpool(t *testing.T) {
 	for _, place := range []string{"", "-add", "-apply"} {
@@ -53,14 +53,14 @@ func TestNoSpool(t *testing.T) {
 			_ = os.Remove(r.File + place)
 			victim := filepath.Join(filepath.Dir(r.File), "victim")
 			check(t, plant(r.File+place, victim))
-			if _, err := r.tell(steps("b", "1")); place != "-apply" && (err == nil || !strings.Contains(err.Error(), "no regular file")) {
+			if _, err := r.tell(steps("b", "1")); place != "-apply" && (err == nil || !strings.Contains(err.Error(), "not a regular file")) {
 				t.Errorf("%s as %q: %v", kind, place, err)
 			}
 			_, _ = r.lists.Find(t.Context(), board.Query{})
 			if _, err := os.Stat(victim); err == nil {
 				t.Errorf("%s as %q was followed", kind, place)
 			}
-			if place == "-apply" && (len(r.logged) != 1 || !strings.Contains(r.logged[0], "no regular file")) {
+			if place == "-apply" && (len(r.logged) != 1 || !strings.Contains(r.logged[0], "not a regular file")) {
 				t.Errorf("%s as %q: %q", kind, place, r.logged)
 			}
 			if place != "-apply" && len(r.all()) != 1 {

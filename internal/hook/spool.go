@@ -55,9 +55,9 @@ func (s Spool) Do(ctx context.Context, e Event, open Opener) (told string, err e
 	waiting, err := s.add(ctx, e)
 	if err != nil { // out of order rather than not at all
 		if _, failed := Do(ctx, e, open); failed != nil {
-			return "", fmt.Errorf("what the hook was told is lost: %w; %w", failed, err)
+			return "", fmt.Errorf("an event of a hook is lost: %w; %w", failed, err)
 		}
-		return "", e.describe(fmt.Errorf("it was applied at once, since it could not be left: %w", err))
+		return "", e.describe(fmt.Errorf("it was applied at once, since it could not be queued: %w", err))
 	}
 	if s.Left != nil && waiting < maxLeft {
 		s.Left()
@@ -330,7 +330,7 @@ func (s Spool) open(flags int) (*spoolFile, error) {
 	case err != nil:
 		flags |= os.O_EXCL // refuses links, too
 	case !info.Mode().IsRegular() || info.Size() > 2*maxSpool:
-		return nil, fmt.Errorf("%s is no regular file of at most %d bytes: move it away", s.File, 2*maxSpool)
+		return nil, fmt.Errorf("%s is not a regular file of at most %d bytes: move it away", s.File, 2*maxSpool)
 	default:
 		flags = 0
 	}

@@ -46,7 +46,7 @@ func readFile(path string) (file, error) {
 	case info.IsDir():
 		return f, fmt.Errorf("%s is a folder", path)
 	case !info.Mode().IsRegular():
-		return f, fmt.Errorf("%s is no regular file", path)
+		return f, fmt.Errorf("%s is not a regular file", path)
 	case info.Size() > MaxFile:
 		return f, fmt.Errorf("%s has more than %d MB: %s", path, MaxFile/1_000_000, byHand)
 	}

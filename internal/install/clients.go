@@ -200,17 +200,17 @@ func AllKinds() []Kind { return append(Kinds(), Finish, Wake) }
 func About(k Kind) string {
 	return map[Kind]string{
 		Mirror:  "the list of the client's own todo tool stands on the board beside the others",
-		Calls:   "whose list a call of our tool is, is certain: also after /clear, and of sub-agents",
+		Calls:   "each tool call reaches its own chat's list, also after /clear and in sub-agents",
 		Remind:  "the agent is told of its open list after a compaction, and as a chat goes on",
 		Edits:   "the agent is told of your edits with its next step, not with its next write",
-		Waiting: "a list shows what its agent asks you, until that goes on; comes with edits, and they with it",
+		Waiting: "a list shows what its agent asks you until it goes on; always set together with edits",
 		Finish:  "an agent that stops with open items is told of them once, and goes on",
 		Wake:    "an agent at rest goes on when you give it something to do; comes with waiting",
 	}[k]
 }
 
 // HookCost says what a hook costs.
-const HookCost = "A hook costs a process, for which the client waits some 30 ms. What comes often is in Claude Code a call of the server, in 3 ms."
+const HookCost = "A hook starts a process, for which the client waits some 30 ms. For frequent events Claude Code calls the server instead, which takes 3 ms."
 
 // ParseKinds returns the kinds of a text: names with commas between them, all, or none, which is empty but not nil.
 func ParseKinds(text string) ([]Kind, error) {
@@ -222,7 +222,7 @@ func ParseKinds(text string) ([]Kind, error) {
 		case About(k) != "":
 			kinds = append(kinds, k)
 		case text != "none":
-			return nil, fmt.Errorf("there is no kind of hooks %q; there are %s; all, which is these without %s and %s; and none",
+			return nil, fmt.Errorf("no hooks of kind %q; kinds are %s; or all (these without %s and %s), or none",
 				name, strings.Join(AllKinds(), ", "), Finish, Wake)
 		}
 	}

@@ -79,7 +79,7 @@ func TestNotAFile(t *testing.T) {
 		"more than 300 MB: `install --print` shows": func(path string) error {
 			return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 300_000_001))
 		},
-		"no regular file": makePipe,
+		"not a regular file": makePipe,
 	} {
 		r := newRig(t, "gemini")
 		path := r.file()

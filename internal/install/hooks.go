@@ -104,9 +104,9 @@ func (c Client) setHooks(m Machine, o Options, server Server, kinds []Kind, chan
 		change.note("%v", err)
 		return nil
 	case h.statusLine != "" && !m.runs(line["command"], "show"):
-		change.note("its status line is another one, which stays; docs/hooks.md says how to show the list in it")
+		change.note("it has another status line, which stays; docs/hooks.md says how to show the list in it")
 	case h.asks && !h.isNone():
-		change.note("as it starts next, it asks about new hooks, which it does not run before you trust them")
+		change.note("when it starts next, it asks you to trust the new hooks, and runs none before")
 	}
 	return err
 }

@@ -253,7 +253,7 @@ func (c Client) Install(m Machine, o Options) (Change, error) {
 			kinds = slices.DeleteFunc(kinds, func(k Kind) bool { return k == Wake })
 		}
 		if len(kinds) == 0 && len(o.Hooks) > 0 {
-			change.note("no hooks of it are known for that: it gets the server alone")
+			change.note("it has no such hooks: it gets the server alone")
 		}
 		wanted.name = f.name
 		return c.setHooks(m, o, wanted, kinds, change)
@@ -265,7 +265,7 @@ func (c Client) Install(m Machine, o Options) (Change, error) {
 func (c Client) Uninstall(m Machine, o Options) (Change, error) {
 	return c.change(m, o, func(f serversFile, change *Change) error {
 		if c.ByHand() {
-			change.note("its file is not edited: take out of %s what calls %s", m.Short(change.File), programName)
+			change.note("its file is not edited: remove from %s what calls %s", m.Short(change.File), programName)
 		}
 		for _, name := range f.names {
 			err := f.set(nil, c.Servers, name)

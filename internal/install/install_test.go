@@ -205,7 +205,7 @@ func TestKindsAreDocumented(t *testing.T) {
 	}
 	r := newRig(t, "zed")
 	r.documented("hooks.md", regexp.MustCompile(`<!-- kinds -->\n(\|.*\n)+`), table)
-	r.documented("hooks.md", regexp.MustCompile(`A hook costs .* 3 ms`), strings.TrimSuffix(install.HookCost, "."))
+	r.documented("hooks.md", regexp.MustCompile(`A hook starts .* 3 ms`), strings.TrimSuffix(install.HookCost, "."))
 }
 
 // What the hooks of each client look like to who writes them by hand: docs/hooks.md has

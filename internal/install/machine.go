@@ -108,7 +108,7 @@ func (m Machine) Command(fromDesktop bool) ([]string, error) {
 	for part := range strings.SplitSeq(filepath.ToSlash(m.Executable), "/") {
 		switch {
 		case strings.HasPrefix(part, "go-build"):
-			return nil, errors.New("`go run` builds this program for one run alone: build it with `make build` and put bin/todo-mcp on your PATH")
+			return nil, errors.New("`go run` deletes this program when it ends: build it with `make build` and put bin/todo-mcp on your PATH")
 		case part == "_npx" && m.System == "windows":
 			return []string{"cmd", "/c", "npx", "-y", programName}, nil
 		case part == "_npx":

@@ -199,7 +199,7 @@ func (c *Client) send(ctx context.Context, path string, header http.Header, body
 }
 
 var (
-	errNotTodoServer = errors.New("what answers there is not a todo-mcp server")
+	errNotTodoServer = errors.New("the program that answers there is not a todo-mcp server")
 	errTooLarge      = fmt.Errorf("%w: its answer is too large", errNotTodoServer)
 )
 

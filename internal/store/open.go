@@ -129,7 +129,7 @@ func (p Place) CheckFolder() error {
 	}
 	probe, err := os.CreateTemp(folder, ".todo-mcp-*")
 	if err != nil {
-		return fmt.Errorf("%s cannot be made (%w): let yourself write there, or name another file by --store sqlite:PATH", p.File, err)
+		return fmt.Errorf("%s cannot be made (%w): make its folder writable, or name another file by --store sqlite:PATH", p.File, err)
 	}
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }

@@ -39,7 +39,7 @@ func (e *SizeError) Error() string {
 type UnclearError struct{ Titles []string }
 
 func (e *UnclearError) Error() string {
-	return "several chats share this connection, and which list to clear is unclear: " + strings.Join(e.Titles, ", ")
+	return "several chats share this connection, so it is unclear which list to clear: " + strings.Join(e.Titles, ", ")
 }
 
 // InputError refuses a change that is not valid, with every problem found.
@@ -49,4 +49,4 @@ type InputError struct{ Problems []Problem }
 func (e *InputError) Error() string { return strings.Join(each(e.Problems, Problem.String), "; ") }
 
 // ErrMirrored refuses a change of a list that is [List.Mirrored].
-var ErrMirrored = errors.New("the agent keeps this list in a todo tool of its own: it can only be changed there")
+var ErrMirrored = errors.New("the agent keeps this list in its own todo tool: change it there")

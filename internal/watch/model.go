@@ -203,7 +203,7 @@ func (m *model) edited(e edit, before todo.Snapshot, out board.Outcome, err erro
 	m.receiveLists([]todo.Snapshot{after}, false)
 	switch {
 	case e.Do == todo.EditUndo && !out.Changed:
-		m.say(dim, "Nothing undone: what you changed has changed since.")
+		m.say(dim, "Nothing was undone: others have changed it since.")
 	case e.Do == todo.EditUndo, !out.Changed: // without a revision of its own there is nothing to undo
 		m.say(done, pastTense(e, before))
 	default:
@@ -267,7 +267,7 @@ func (m *model) finish(s todo.Snapshot) {
 func (m *model) copyCommand(s todo.Snapshot) {
 	command := render.ResumeCommand(s)
 	if command == "" {
-		m.say(dim, "No command is known that goes on with this chat.")
+		m.say(dim, "No command is known that resumes this chat.")
 		return
 	}
 	m.effect.copy = command

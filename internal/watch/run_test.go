@@ -407,7 +407,7 @@ func TestUndo(t *testing.T) {
 	if out := do(undo, "Undone"); items(out.After) != "pending:A pending:B" {
 		t.Errorf("undone: %q", items(out.After))
 	}
-	do(undo, "Nothing undone")
+	do(undo, "Nothing was undone")
 }
 
 // A store and a server say how lists stand and what they were.

@@ -235,7 +235,7 @@ func (e *Edge) Handle(pattern string, format Format, h Handler, traits ...Trait)
 		var id board.Identity
 		var err error
 		if len(e.config.TrustedProxies) > 0 && !slices.Contains(traits, Direct) && !e.isPrivate(r) {
-			err = newError(http.StatusForbidden, "come by the proxy: others could read along here (see --trusted-proxies)")
+			err = newError(http.StatusForbidden, "connect through the proxy: this address is not encrypted (see --trusted-proxies)")
 		}
 		if err == nil && e.signsIn && !slices.Contains(traits, Public) {
 			id, err = e.signIn(r)

@@ -200,7 +200,7 @@ func (a *answer) Write(p []byte) (written int, err error) {
 		written += n
 		if err != nil {
 			if errors.Is(err, os.ErrDeadlineExceeded) {
-				a.edge.config.Log.Info("answer given up, its client does not read it", "stream", a.stream)
+				a.edge.config.Log.Info("answer dropped: its client does not read it", "stream", a.stream)
 			}
 			return written, err
 		}

@@ -130,7 +130,7 @@ func TestPanelMirrored(t *testing.T) {
 	for _, address := range []string{list, list + "?item=1", list + "?revision=1"} {
 		has(t, page(t, address), `!class="grip"`, `!id="add"`, "!data-menu", `!&#34;status&#34;`, `!name="text"`, `!id="restore"`, "!reword")
 	}
-	has(t, page(t, list), "Claude Code keeps this list in a todo tool of its own", "priority: high, reader, waits for Read &lt;b&gt;it&lt;/b&gt;", "All &lt;b&gt;of&lt;/b&gt; it", `data-do="rename"`, `&#34;archive&#34;`, `&#34;delete&#34;`)
+	has(t, page(t, list), "Claude Code keeps this list in its own todo tool", "priority: high, reader, waits for Read &lt;b&gt;it&lt;/b&gt;", "All &lt;b&gt;of&lt;/b&gt; it", `data-do="rename"`, `&#34;archive&#34;`, `&#34;delete&#34;`)
 	for edit, status := range map[string]int{
 		`{"do":"status","id":"1","status":"completed"}`: http.StatusConflict,
 		`{"do":"add","text":"x"}`:                       http.StatusConflict,

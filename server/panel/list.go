@@ -202,7 +202,7 @@ func (page *listPage) live() Node {
 				return overridden("out-"+i.ID, i.ID, ": "+text, Group{Text("The agent left out what you added: "), formatted(text)}, true)
 			}),
 			If(!isOurs, P(Class("bar"), ID("mirrored"),
-				Text(agentOf(l).Name+" keeps this list in a todo tool of its own. It can only be changed there."))),
+				Text(agentOf(l).Name+" keeps this list in its own todo tool. It can only be changed there."))),
 			Iff(state == todo.LeftOpen, page.leftBar), question(&page.Group)),
 		Ul(classes{"items": true, "list": true, "long": len(page.items) >= longList}, ID("items"), Aria("label", "Items"),
 			Li(Class("completed"), ID("fold"), Data("keep", "own"), Attr("hidden"), // the script shows it

@@ -46,7 +46,7 @@ func Serve(ctx context.Context, s *server.Server, from io.Reader, out io.Writer)
 	drop := func() { time.AfterFunc(unanswered, func() { in.stop(true) }) }
 	patience := time.AfterFunc(math.MaxInt64, func() {
 		if givenUp.Err() == nil { // Serve has not returned
-			s.Log.Warn("answers are given up, the client does not read them", "after", s.StopTimeout)
+			s.Log.Warn("answers are dropped: the client does not read them", "after", s.StopTimeout)
 			drop()
 			giveUp()
 		}

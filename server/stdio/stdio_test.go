@@ -350,7 +350,7 @@ func TestStdioEndsUnread(t *testing.T) {
 				servertest.Must(calls.Next(t.Context()))(t) // all are read with the first
 				end(p)
 				servertest.Check(t, <-p.Done)
-				if lines := log.Take(); len(lines) != 1 || !strings.Contains(lines[0], "answers are given up") {
+				if lines := log.Take(); len(lines) != 1 || !strings.Contains(lines[0], "answers are dropped") {
 					t.Errorf("68: logged %q", lines)
 				}
 				if lists := servertest.Must(store.Find(t.Context(), board.Query{}))(t); len(lists) != 1 || lists[0].Revision != n {

@@ -144,7 +144,7 @@ func (s *Settings) listRows() []*Setting {
 		{StoreGroup, "store", "", secret(text(&s.Store, "STORE", checkStore)), // its errors quote it, without a password
 			"where lists are kept: memory, sqlite:PATH or postgres://USER@HOST/DATABASE; empty is a file in the state directory"},
 		{StoreGroup, "store-notices", "", secret(text(&s.Notices, "ADDRESS")),
-			"another address of a postgres:// store at which notices arrive: behind a pooler without it the store is asked 20 times a second"},
+			"address of a postgres:// store past its pooler, for notices of changes; without it a pooled store is polled 20 times a second"},
 		{StoreGroup, "archive-after", "24", number(&s.Archive, "HOURS", time.Hour, 0, 1_000_000),
 			"how many hours after its last change a settled list counts as archived, and one left open after two weeks; 0 is never"},
 		{StoreGroup, "request-timeout", "10", number(&s.Request, "SECONDS", time.Second, 1, 600),
@@ -158,7 +158,7 @@ func (s *Settings) listRows() []*Setting {
 		{KeepGroup, "audit-log", "", text(&s.Operator.Audit, "FILE"),
 			"file to which a line of JSON is appended for each saved revision: who, which list, what kind of change; - is stderr, empty none"},
 		{ListGroup, "list", "", text(&s.List, "NAME", todo.CheckName),
-			"name of the list to use, for good; empty finds it by conversation"},
+			"always use the list with this name; empty finds it by conversation"},
 	}
 }
 
@@ -199,7 +199,7 @@ func (s *Settings) httpRows() []*Setting {
 		{SignInGroup, "audience", "", text(&in.Audience, "NAME"),
 			"audience of the issuer's access tokens; empty is the public URL with /mcp"},
 		{SignInGroup, "tenant-claim", "", text(&in.TenantClaim, "NAME"),
-			"claim of access tokens with the team whose members share their lists; empty is lists of one's own"},
+			"claim of access tokens that names a team, whose members share their lists; empty: everybody has lists of their own"},
 		{SignInGroup, "client-id", "", text(&in.ClientID, "ID"),
 			"id of the panel's client at the issuer; empty is none, and people paste a token"},
 		{SignInGroup, "client-secret", "", secret(text(&in.ClientSecret, "SECRET")),
@@ -230,9 +230,9 @@ func (s *Settings) httpRows() []*Setting {
 		{TokenGroup, "tokens", "", text(&in.Tokens, "FILE"),
 			"file of the bearer tokens that let in, made by `todo-mcp token`"},
 		{NotifyGroup, "notify", "", secret(many(parsed(&s.Notify.Targets, "URLS", each(notify.Parse)))),
-			"where you are told that a list waits for you, is finished or was left open, with commas: ntfy://ntfy.sh/TOPIC, a webhook of Slack or Discord, or another https:// address"},
+			"addresses, with commas, that are told when a list waits for you, is finished or was left open: ntfy://ntfy.sh/TOPIC, a webhook of Slack or Discord, or another https:// address"},
 		{NotifyGroup, "notify-texts", "false", boolean(&s.Notify.Texts),
-			"tell also the title of the list, and what its agent asks or waits for"},
+			"notices also have the title of the list, and what its agent asks or waits for"},
 	}
 }
 
@@ -294,7 +294,7 @@ func (s *Settings) readConfig(mustExist bool) (map[string]string, error) {
 		name, value, ok := strings.Cut(line, "=")
 		name = strings.TrimSpace(name)
 		if !ok || !slices.ContainsFunc(s.Rows, func(row *Setting) bool { return row.Name == name }) {
-			return values, fmt.Errorf("config file %s line %d: %q is no setting; lines are NAME = VALUE, names as the flags of `todo-mcp help`",
+			return values, fmt.Errorf("config file %s line %d: %q is not a setting; lines are NAME = VALUE, named as the flags in `todo-mcp help`",
 				s.File, n+1, todo.Cut(name, maxShown))
 		}
 		values[name] = strings.TrimSpace(value)
@@ -485,7 +485,7 @@ func parseNetwork(word string) (netip.Prefix, error) {
 		return p, errors.New("must be addresses or networks with commas, such as 10.0.0.0/8")
 	}
 	if p.Bits() < widestNetwork {
-		return p, fmt.Errorf("%s has more than proxies in it: name their own networks, such as 10.0.0.0/8", p)
+		return p, fmt.Errorf("%s is too wide: name the networks of the proxies alone, such as 10.0.0.0/8", p)
 	}
 	return p.Masked(), nil
 }

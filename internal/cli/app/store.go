@@ -71,7 +71,7 @@ func IsReadable(lists board.Lists, within time.Duration) error {
 func Unsafe(ctx context.Context, st *store.Opened) string {
 	if st.Unsafe != nil {
 		if setting, err := st.Unsafe(ctx); err == nil && setting != "" {
-			return "the database may lose what was acknowledged when its machine fails: " + setting
+			return "the database may lose acknowledged writes when its machine fails: " + setting
 		}
 	}
 	return ""

@@ -204,7 +204,7 @@ func editedItems(list todo.Snapshot, after string) (todo.Edit, error) {
 		return todo.Edit{}, fmt.Errorf("%w; nothing was changed", err)
 	}
 	if len(lines)+len(later) == 0 && len(list.Items) > 0 {
-		return todo.Edit{}, errors.New("no task is left in the file; nothing was changed. `todo-mcp delete` takes a list away")
+		return todo.Edit{}, errors.New("the file has no task left; nothing was changed. `todo-mcp delete` deletes a list")
 	}
 	if len(later)+len(list.Later) == 0 {
 		later = nil
@@ -247,7 +247,7 @@ func parseEdited(text string) (lines []todo.Line, later []string, err error) {
 		}
 		m := taskLine.FindStringSubmatch(line)
 		if m == nil {
-			return nil, nil, fmt.Errorf("line %d is no task: it must look like `- [ ] Write tests`", n+1)
+			return nil, nil, fmt.Errorf("line %d is not a task: it must look like `- [ ] Write tests`", n+1)
 		}
 		status := slices.IndexFunc(todo.Statuses(), func(s todo.Status) bool { return render.Marker(s) == strings.ToLower(m[1]) })
 		isLater := m[1] == render.LaterMarker
@@ -255,7 +255,7 @@ func parseEdited(text string) (lines []todo.Line, later []string, err error) {
 			status = slices.Index(todo.Statuses(), todo.Pending)
 		}
 		if status < 0 {
-			return nil, nil, fmt.Errorf("line %d: %s is no status", n+1, render.Safe(m[1]))
+			return nil, nil, fmt.Errorf("line %d: %s is not a status", n+1, render.Safe(m[1]))
 		}
 		item := todo.Item{Text: strings.TrimSpace(m[2] + " " + strings.TrimSpace(m[4])), Status: todo.Statuses()[status]}
 		if err := item.Check(); err != nil {

@@ -93,7 +93,7 @@ func todoWriteJSON(a *app.App, args []string) ([]byte, error) {
 	first := json.NewDecoder(strings.NewReader(text))
 	if err := first.Decode(new(json.RawMessage)); err == nil {
 		if more := strings.TrimSpace(text[first.InputOffset():]); more != "" {
-			return nil, fmt.Errorf("Too many arguments: %q stands behind the JSON\n%s", todo.Excerpt(more), usageShort)
+			return nil, fmt.Errorf("Too many arguments: %q follows the JSON\n%s", todo.Excerpt(more), usageShort)
 		}
 	}
 	return []byte(text), nil

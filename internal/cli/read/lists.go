@@ -39,9 +39,9 @@ func Lists(fs *flag.FlagSet) app.Run {
 	o.state = app.WordFlag(fs, "state", "", "only those in a `STATE`: working, idle, waiting, left-open, finished, failed, or open (all but these two)",
 		"working", "idle", "waiting", "left-open", "finished", "failed", "open")
 	o.project = fs.String("project", "", "only lists of this `PROJECT`, or of the folder with this path (. is this one)")
-	o.search = fs.String("search", "", "of all lists, those with this `TEXT` in their title, items, project or agent")
-	since := fs.String("since", "", "of all lists, those that changed since a `DAY`: 2006-01-02, yesterday or monday")
-	fs.BoolVar(&o.history, "history", false, "with --search: also those that had it in an earlier revision, and in which")
+	o.search = fs.String("search", "", "only lists with this `TEXT` in their title, items, project or agent, archived ones too")
+	since := fs.String("since", "", "only lists that changed since a `DAY`, archived ones too: 2006-01-02, yesterday or monday")
+	fs.BoolVar(&o.history, "history", false, "with --search: look in earlier revisions, too, and say in which")
 	return func(ctx context.Context, a *app.App, _ []string) error {
 		*o.search = todo.Cut(strings.TrimSpace(*o.search), todo.MaxTitle)
 		if o.history && *o.search == "" {
@@ -213,13 +213,13 @@ func (o listsOptions) rest(read reading, found int) (text string) {
 	switch {
 	case found > 0:
 	case *o.search != "" && o.history:
-		text = "No list ever said that.\n"
+		text = "No list ever had that text.\n"
 	case *o.search != "":
-		text = "No list says that; --history looks through earlier revisions, too.\n"
+		text = "No list has that text; --history searches earlier revisions, too.\n"
 	case away == len(read.lists):
 		text = "Nothing is on the board\n"
 	default:
-		text = "No list is like that; `todo-mcp lists --all` shows all.\n"
+		text = "No list matches; `todo-mcp lists --all` shows all.\n"
 	}
 	if away > 0 {
 		text += fmt.Sprintf("and %d archived: --archived shows them\n", away)
@@ -243,7 +243,7 @@ func Today(fs *flag.FlagSet) app.Run {
 		case err != nil:
 			return app.UsageError{Err: err}
 		case *since != "" && *date != "":
-			return app.Usagef("--since and --date are two ways to say which days")
+			return app.Usagef("--since and --date contradict each other")
 		}
 		last := at
 		if *since != "" {

@@ -74,7 +74,7 @@ func TestManyLists(t *testing.T) {
 		"--search=part":                `(?s)^TITLE[^\n]*\n(The main part|helper: The other part|reader: The third part) [^\n]*\n(The|helper|reader)[^\n]*\n(The|helper|reader)[^\n]*\n$`,
 		"--search=part --json":         `"state": "left open"`,
 		"--since=yesterday --archived": `(?s)^TITLE[^\n]*\nThe first plan +0/1 +archived `,
-		"--since=2100-01-01":           `^No list is like that`,
+		"--since=2100-01-01":           `^No list matches`,
 	} {
 		got := programtest.Succeeds(t, append(append([]string{"lists"}, strings.Fields(asked)...), "--store", "sqlite:"+file)...)
 		if !regexp.MustCompile(want).MatchString(got) {
@@ -107,7 +107,7 @@ func TestLongHistory(t *testing.T) {
 		return programtest.Succeeds(t, append([]string{"history", "list000001", "--store", "sqlite:" + file}, args...)...)
 	}
 	short := show()
-	if n := strings.Count(short, "\nrevision "); n != 100 || !strings.Contains(short, "What was before revision 151 is shown by --all.\n\nrevision 151 ") || !strings.Contains(short, "Step 150 → Step 151") {
+	if n := strings.Count(short, "\nrevision "); n != 100 || !strings.Contains(short, "--all shows what was before revision 151.\n\nrevision 151 ") || !strings.Contains(short, "Step 150 → Step 151") {
 		t.Errorf("%d revisions: %.500s", n, short)
 	}
 	if all := show("--all"); strings.Count(all, "\nrevision ") != newest || strings.Contains(all, "--all") {

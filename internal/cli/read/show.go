@@ -28,8 +28,8 @@ func Show(fs *flag.FlagSet) app.Run {
 	asJSON := fs.Bool("json", false, "the same as --format json")
 	width := fs.Uint16("width", 60, "at most `N` columns of a status line")
 	folder := fs.String("folder", "", "the `FOLDER` whose list is shown; empty is this one")
-	chat := fs.String("chat", "", "the list that the agent of a chat keeps by todo-mcp, by the host's `ID` of the chat")
-	claudeCode := fs.Bool("claude-code", false, "the status line of the chat that Claude Code tells of on standard input")
+	chat := fs.String("chat", "", "the list that a chat's agent keeps in todo-mcp; `ID` is the host's id of the chat")
+	claudeCode := fs.Bool("claude-code", false, "a status line for Claude Code, which names its chat on standard input")
 	return func(ctx context.Context, a *app.App, args []string) error {
 		if *asJSON {
 			*format = "json"
@@ -141,8 +141,8 @@ const maxRevisions = 100
 
 // History shows what changed in a list.
 func History(fs *flag.FlagSet) app.Run {
-	asJSON := fs.Bool("json", false, "print JSON, one revision a line, all of them")
-	all := fs.Bool("all", false, fmt.Sprintf("all revisions, not the last %d alone", maxRevisions))
+	asJSON := fs.Bool("json", false, "print all revisions as JSON, one a line")
+	all := fs.Bool("all", false, fmt.Sprintf("all revisions, not only the last %d", maxRevisions))
 	return func(ctx context.Context, a *app.App, args []string) error {
 		damaged := app.NamedOptions{Damaged: true} // earlier revisions may be readable
 		return a.OnList(ctx, args, damaged, func(lists board.Lists, list todo.Snapshot) error {
@@ -168,7 +168,7 @@ func history(ctx context.Context, a *app.App, lists board.Lists, list todo.Snaps
 	if !asJSON {
 		head := fmt.Sprintf("%s\n%s\n\n", render.Heading(list, render.ListTitle(list)), line)
 		if first > 1 {
-			head += fmt.Sprintf("What was before revision %d is shown by --all.\n\n", first)
+			head += fmt.Sprintf("--all shows what was before revision %d.\n\n", first)
 		}
 		if err := a.Say("%s", head); err != nil {
 			return err

@@ -145,7 +145,7 @@ func (a *service) serve(ctx context.Context, opens bool) error {
 // listen listens on the address of the settings. The error says what has the port.
 func listen(ctx context.Context, a *app.App) (net.Listener, error) {
 	listener, err := net.Listen("tcp", a.Addr)
-	other := "take another address, as --addr 127.0.0.1:0 for any free port"
+	other := "choose another address, such as --addr 127.0.0.1:0 for any free port"
 	switch {
 	case err == nil:
 		return listener, nil
@@ -258,7 +258,7 @@ func (a *service) serveAdmin(e *edge.Edge) error {
 	}
 	l, err := net.Listen("tcp", a.Operator.Addr)
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w (--admin-addr takes another)", a.Operator.Addr, err)
+		return fmt.Errorf("listen on %s: %w (--admin-addr chooses another)", a.Operator.Addr, err)
 	}
 	srv := &http.Server{Handler: e.Admin(a.Metrics, edge.IsLoopback(a.Operator.Addr)), ReadHeaderTimeout: edge.ClientTimeout}
 	var serving sync.WaitGroup
@@ -284,15 +284,15 @@ func CheckSignIn(a *app.App) error {
 	in := a.SignIn
 	switch {
 	case exposed(a) && !signsIn(a):
-		return errors.New("others could reach " + a.Addr + " and all lists: --tokens FILE or --issuer URL lets in who signs in (or --lan, for your own phone)")
+		return errors.New("others could reach " + a.Addr + " and all lists: have people sign in by --tokens FILE or --issuer URL (or use --lan, for your own phone)")
 	case exposed(a) && a.TLSCert == "" && len(a.Proxies) == 0:
-		return errors.New("tokens would cross the network for all to read: --tls-cert and --tls-key serve with TLS, or --trusted-proxies names the proxy that does")
+		return errors.New("tokens would cross the network unencrypted: set --tls-cert and --tls-key, or name the proxy that does TLS by --trusted-proxies")
 	case (a.TLSCert == "") != (a.TLSKey == ""):
 		return errors.New("--tls-cert and --tls-key belong together")
 	case len(a.Proxies) > 0 && signsIn(a) && a.PublicURL == "":
 		return errors.New("behind a proxy, --public-url says where clients reach the server")
 	case in.Issuer != "" && in.Audience == "" && a.PublicURL == "":
-		return errors.New("--issuer needs --public-url or --audience: for what must its tokens be?")
+		return errors.New("--issuer needs --public-url or --audience, the audience that its tokens must have")
 	case in.Issuer == "" && in.Audience+in.TenantClaim+in.ClientID+in.ClientSecret != "":
 		return errors.New("--audience, --tenant-claim, --client-id and --client-secret are for --issuer")
 	}

@@ -296,7 +296,7 @@ func TestHookTool(t *testing.T) {
 		{event("PostToolUse", map[string]any{"tool_name": "TodoWrite", "tool_input": "{"}), "PostToolUse TodoWrite", true},
 		{event("PostToolUse", map[string]any{"tool_name": "TodoWrite", "tool_input": `{"todos":[{"content":"Secret","status":"odd"}]}`}), "todos[0].status", true},
 		{map[string]any{}, "no session_id", true},
-		{map[string]any{"session_id": []int{5}}, "not JSON of the shape", true},
+		{map[string]any{"session_id": []int{5}}, "not JSON of a form", true},
 		{event("PostToolUse", map[string]any{"session_id": strings.Repeat("x", 2000)}), "longer than", true},
 		{event("Unheard", nil), "{}", false},
 		{event("PostToolUse", map[string]any{"tool_name": "TodoWrite", "tool_input": write, "tool_response": "{}"}), "{}", false},

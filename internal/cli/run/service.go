@@ -202,7 +202,7 @@ func (a *service) hook(ctx context.Context, lists board.Lists, event json.RawMes
 // Notify sends a test notice to each address and prints the result.
 func Notify(ctx context.Context, a *app.App, _ []string) error {
 	if len(a.Notify.Targets) == 0 {
-		return app.Usagef("no address: --notify or TODO_NOTIFY has them, as ntfy://ntfy.sh/TOPIC")
+		return app.Usagef("no address: set --notify or TODO_NOTIFY, to ntfy://ntfy.sh/TOPIC for example")
 	}
 	var failed []error
 	for _, t := range a.Notify.Targets {
@@ -218,7 +218,7 @@ func Notify(ctx context.Context, a *app.App, _ []string) error {
 // CheckNotify checks the settings for notices: the operator of a server must not get other people's texts.
 func CheckNotify(a *app.App) error {
 	if a.Notify.Texts && signsIn(a) {
-		return errors.New("--notify-texts would tell what the lists of all who sign in say: leave it out")
+		return errors.New("--notify-texts would send the texts of everybody's lists: leave it out")
 	}
 	return nil
 }
@@ -302,7 +302,7 @@ func (a *service) keepPanel(ctx context.Context, s *server.Server, l net.Listene
 		case IsOwnPanel(ctx, a.Addr):
 			strangers = 0
 		case strangers == 2 && ctx.Err() == nil: // at the first try it may be a todo-mcp that is ending
-			a.Logger().Warn("no panel: another program holds its port; --addr takes another", "address", a.Addr, "error", err)
+			a.Logger().Warn("no panel: another program uses its port; --addr chooses another", "address", a.Addr, "error", err)
 		}
 		board.Sleep(ctx, takeoverInterval)
 	}

@@ -20,7 +20,7 @@ import (
 func Watch(fs *flag.FlagSet) app.Run {
 	server := fs.String("server", "", "follow the todo-mcp server at this `URL`, instead of the file on this machine")
 	notify := fs.Bool("notify", false, "ring the terminal's bell when a list finishes, fails, is blocked or waits")
-	token := fs.String("token", "", "bearer `TOKEN` for --server (default: what the variable TODO_TOKEN says)")
+	token := fs.String("token", "", "bearer `TOKEN` for --server (default: the variable TODO_TOKEN)")
 	return func(ctx context.Context, a *app.App, args []string) error {
 		o := watch.Options{List: append(args, a.List)[0], Color: a.Colour(), Notify: *notify, Now: time.Now}
 		o.Edit = func(ctx context.Context, list todo.Snapshot, apply func(todo.Edit) error) error {
@@ -36,7 +36,7 @@ func Watch(fs *flag.FlagSet) app.Run {
 		}
 		place, _ := a.Place() // OnLists returns its error
 		if place.Memory() {
-			return errors.New("lists in memory are seen by their own process alone: `todo-mcp watch --server URL` follows its server")
+			return errors.New("only its own process sees lists in memory: `todo-mcp watch --server URL` follows its server")
 		}
 		o.Where = place.String(a.Getenv("HOME"))
 		return a.OnLists(func(lists board.Lists) error {

@@ -114,7 +114,7 @@ func (r *report) lookAtSettings(_ context.Context) {
 		r.add(fine, "", "%s = %s (%s)", s.Name, value, s.From)
 	}
 	if len(r.Set) == 0 && r.Wrong == nil {
-		r.add(fine, "", "all as by default; a config file would be %s", cmp.Or(r.File, "named by --config"))
+		r.add(fine, "", "all have their defaults; a config file would be %s", cmp.Or(r.File, "named by --config"))
 	}
 }
 
@@ -181,11 +181,11 @@ func (r *report) lookAtServing(ctx context.Context) {
 	switch {
 	case err == nil:
 		_ = l.Close()
-		r.add(remark, "`todo-mcp serve --open`, or --panel in the command of a client", "nobody serves it now; it would be at %s", url)
+		r.add(remark, "`todo-mcp serve --open`, or --panel in the command of a client", "it is not served now; it would be at %s", url)
 	case r.TLSCert != "":
 		r.add(remark, "", "something serves %s (%v)", url, err)
 	default:
-		r.add(warning, "end that program, or take another address with --addr or TODO_ADDR", "%s cannot be served: %v, by another program", url, err)
+		r.add(warning, "end that program, or choose another address with --addr or TODO_ADDR", "%s cannot be served: %v, by another program", url, err)
 	}
 }
 
@@ -234,9 +234,9 @@ func (r *report) lookAtClient(ctx context.Context, m install.Machine, c install.
 		r.must(err, "`todo-mcp install --print --hooks "+c.Name+"` shows what is needed in it", c.Title+": ")
 		return
 	case c.ByHand():
-		r.add(remark, again, "%s: here; its file is not read, so that nobody knows whether it has the server", c.Title)
+		r.add(remark, again, "%s: found; its file is not read, so it is not known whether it has the server", c.Title)
 	case s.Name == "":
-		r.add(remark, again, "%s: here, without the server", c.Title)
+		r.add(remark, again, "%s: found, without the server", c.Title)
 	case s.Disabled:
 		r.add(warning, "turn it on there", "%s is turned off", where)
 	case s.Server.URL != "":
@@ -262,7 +262,7 @@ func (r *report) lookAtClient(ctx context.Context, m install.Machine, c install.
 			flag += "=" + strings.Join(s.Kinds, ",")
 		}
 		r.add(warning, "todo-mcp install "+flag+" "+c.Name,
-			"%s: its hooks run another program than this one, or not at every event", c.Title)
+			"%s: its hooks run another program, or miss some events", c.Title)
 	}
 }
 
@@ -275,7 +275,7 @@ func (r *report) lookAtCommand(ctx context.Context, m install.Machine, where, ag
 		r.add(problem, again, "%s: there is no such program", where)
 	case !r.must(err, again, where+": "):
 	case r.keepsElsewhere(s.Args):
-		r.add(warning, "the same --store for all, or none", "%s keeps its lists in another store than the one above", where)
+		r.add(warning, "give all clients the same --store, or none", "%s keeps its lists in another store than the one above", where)
 	case !isThis && strings.TrimSuffix(filepath.Base(path), ".exe") != "todo-mcp":
 		r.add(fine, "", "%s, which was not started here", where)
 	default:

@@ -32,7 +32,7 @@ const (
 
 // Hook records an event that a host passes on standard input.
 func Hook(fs *flag.FlagSet) app.Run {
-	finish := fs.Bool("finish", false, "keep a turn from ending while items are open: once, naming them")
+	finish := fs.Bool("finish", false, "keep a turn with open items from ending, once, and name them")
 	server := fs.String("server", "", "pass the event on to the todo-mcp server at this `URL`, with the token in TODO_TOKEN")
 	wakes := fs.Bool("wake", false, "wait while the agent rests, and end with status 2 when a person gives it something to do")
 	return func(ctx context.Context, a *app.App, _ []string) error {

@@ -30,8 +30,8 @@ type installer struct {
 func Install(fs *flag.FlagSet) app.Run {
 	var o installer
 	fs.BoolVar(&o.yes, "yes", false, "change the files without asking; without CLIENT, those of all clients found")
-	fs.BoolVar(&o.print, "print", false, "change nothing: print what to write by hand, and into which file")
-	fs.Func("hooks", "also let the client run hooks, of `KINDS` as mirror,remind, and no others; without KINDS the usual ones (all), with none none; all,finish lets an agent that stops with open items go on, once", func(v string) (err error) {
+	fs.BoolVar(&o.print, "print", false, "change nothing: print what to add by hand, and to which file")
+	fs.Func("hooks", "also let the client run hooks of these `KINDS` alone, such as mirror,remind; without KINDS the usual ones (all); none for none; all,finish also lets an agent that stops with open items go on, once", func(v string) (err error) {
 		o.Hooks, err = install.ParseKinds(v)
 		return err
 	})

@@ -19,15 +19,15 @@ import (
 // Token makes, lists and revokes tokens.
 func Token(fs *flag.FlagSet) app.Run {
 	var t auth.Token
-	fs.StringVar(&t.Principal, "principal", "", "`WHO` has the lists that a new token opens; tokens with the same one share them (default: its name)")
-	fs.StringVar(&t.User, "user", "", "`WHO` uses a new token, as your issuer calls them (sub): then the hooks and the agents of one member of a team are one (default: its name)")
+	fs.StringVar(&t.Principal, "principal", "", "`WHO` owns the lists that a new token opens; tokens of one owner share them (default: the token's name)")
+	fs.StringVar(&t.User, "user", "", "`WHO` uses a new token, by your issuer's name for them (sub), which links a team member's hooks and agents (default: the token's name)")
 	readOnly := fs.Bool("read-only", false, "a new token may look at lists and not change them")
 	days := fs.Uint16("days", 0, "a new token is valid for this many `DAYS`; 0 is until it is revoked")
 	return func(_ context.Context, a *app.App, args []string) error {
 		path, command := a.SignIn.Tokens, strings.Join(args[:min(1, len(args))], "")
 		switch {
 		case path == "":
-			return app.Usagef("name the tokens' file, the one that serve has: --tokens FILE, or TODO_TOKENS, or a line in the config file")
+			return app.Usagef("name the file of tokens that serve uses: --tokens FILE, TODO_TOKENS, or a line in the config file")
 		case command == "new" && len(args) == 2:
 			t.Name, t.Scopes = args[1], []string{auth.ScopeRead}
 			if !*readOnly {

@@ -254,7 +254,7 @@ func eachLine(in io.Reader, do func(todo.Snapshot) error) error {
 		n++
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
 			if empty++; empty == maxEmpty {
-				return fmt.Errorf("line %d: not a line of an export: so many are empty", n)
+				return fmt.Errorf("line %d: not a line of an export: too many are empty", n)
 			}
 			continue
 		}

@@ -181,7 +181,7 @@ func TestImportOfAnEndlessInput(t *testing.T) {
 	for line, says := range map[string]string{
 		"y\n":             "line 1: not a line of an export",
 		"\x00":            "read line 1: bufio.Scanner: token too long",
-		"\n":              "line 1000: not a line of an export: so many are empty",
+		"\n":              "line 1000: not a line of an export: too many are empty",
 		exportLine + "\n": "line 2: revision 1 follows revision 1",
 		exportLine[:9]:    "line 1: ",
 	} {

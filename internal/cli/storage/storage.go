@@ -23,7 +23,7 @@ import (
 // revisions in ascending order. It leaves out chats and operations, so any store exports the same lists the same.
 func Export(fs *flag.FlagSet) app.Run {
 	principal := fs.String("principal", "", "only lists of `PRINCIPAL`, such as ann or team:acme: the owner of a token, or whom an issuer's tokens name")
-	keepGoing := fs.Bool("keep-going", false, "of a damaged store write all that can be read, and say what cannot")
+	keepGoing := fs.Bool("keep-going", false, "write all that can be read of a damaged store, and say what cannot")
 	return func(ctx context.Context, a *app.App, args []string) error {
 		if err := a.CheckNamed(); err != nil {
 			return err
@@ -40,7 +40,7 @@ func Export(fs *flag.FlagSet) app.Run {
 
 func export(ctx context.Context, a *app.App, st *store.Opened, lists board.Lists, args []string, keepGoing bool) error {
 	if err := a.Settle(ctx, st); err != nil {
-		if err = fmt.Errorf("what hooks left is not on the lists yet, so this is not all: %w", err); !keepGoing {
+		if err = fmt.Errorf("events that hooks left are not applied yet, so this is not all: %w", err); !keepGoing {
 			return fmt.Errorf("%w; try again, or --keep-going writes the rest", err)
 		}
 		fmt.Fprintln(a.Stderr, render.Safe(err.Error()))
@@ -97,7 +97,7 @@ func forAll(ctx context.Context, lists board.Lists, do func(todo.Snapshot)) erro
 
 // Backup writes a copy of the store to a file, or restores the store from one.
 func Backup(fs *flag.FlagSet) app.Run {
-	restores := fs.Bool("restore", false, "make the store what FILE is, also while it is in use; asks first")
+	restores := fs.Bool("restore", false, "replace the store by FILE, also while it is in use; asks first")
 	yes := fs.Bool("yes", false, "with --restore: do not ask")
 	return func(ctx context.Context, a *app.App, args []string) error {
 		place, err := a.Place()
@@ -139,7 +139,7 @@ func backUp(ctx context.Context, a *app.App, s *store.Opened, to string) error {
 }
 
 func restore(ctx context.Context, a *app.App, s *store.Opened, from, to string, yes bool) error {
-	question := fmt.Sprintf("Make %s what it was in %s? What was written since is lost.", render.Safe(to), render.Safe(from))
+	question := fmt.Sprintf("Restore %s from %s? What was written since is lost.", render.Safe(to), render.Safe(from))
 	if err := a.Confirm(ctx, question, yes); err != nil {
 		return err
 	}

@@ -185,7 +185,7 @@ func named(ctx context.Context, what string, err error) error {
 	case err == nil:
 		return nil
 	case isSaid && slices.Contains(otherTables, said.Code):
-		err = fmt.Errorf("%w; or its tables are away", board.ErrTooNew)
+		err = fmt.Errorf("%w; or its tables are missing", board.ErrTooNew)
 	case isAway(err):
 		err = board.ErrUnavailable
 	case isRefused:

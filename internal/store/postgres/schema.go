@@ -93,7 +93,7 @@ func schemaVersion(ctx context.Context, q querier) (n int, err error) {
 	err = one(ctx, q, []any{&n, &isOurs}, `SELECT version, to_regclass('todo_mcp.version_' || version) IS NOT NULL FROM todo_mcp.store`)
 	switch {
 	case errors.Is(err, sql.ErrNoRows), err == nil && !isOurs:
-		err = errors.New("the schema todo_mcp is not one of this program: name another database")
+		err = errors.New("the schema todo_mcp is not from this program: name another database")
 	case err == nil && n > len(steps):
 		err = fmt.Errorf("%w: the database has version %d of the schema, and this program %d", board.ErrTooNew, n, len(steps))
 	}

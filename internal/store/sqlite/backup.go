@@ -113,7 +113,7 @@ func checkIsCopy(from string, info fs.FileInfo, err error) error {
 	default:
 		return err
 	}
-	return fmt.Errorf("%s is no copy of a store: it is %s", from, is)
+	return fmt.Errorf("%s is not a copy of a store: it is %s", from, is)
 }
 
 // takeAll replaces the rows of a database with one connection by those of a file.

@@ -230,8 +230,8 @@ func TestRefusesFilesItCannotUse(t *testing.T) {
 		says  []string
 	}
 	refusals := map[string]refusal{
-		"newer":                {files{"": version(valid, len(steps)+1)}, board.ErrTooNew, []string{"a newer todo-mcp has moved the store"}},
-		"newer, in its log":    {newerLog, board.ErrTooNew, []string{"a newer todo-mcp has moved the store"}},
+		"newer":                {files{"": version(valid, len(steps)+1)}, board.ErrTooNew, []string{"a newer todo-mcp has upgraded the store"}},
+		"newer, in its log":    {newerLog, board.ErrTooNew, []string{"a newer todo-mcp has upgraded the store"}},
 		"another program's":    {filesOf(t, theirs), board.ErrCorrupt, []string{"another program's database", "left as it is"}},
 		"no SQLite":            {files{"": strings.Repeat("my diary\n", 100)}, board.ErrCorrupt, []string{"move the file away"}},
 		"short":                {files{"": "SQLite"}, board.ErrCorrupt, []string{"move the file away"}},

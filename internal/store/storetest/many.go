@@ -204,7 +204,7 @@ func RunCheck(t *testing.T, s interface {
 		"gap":     {"DELETE FROM %shistory WHERE list = 'gap' AND revision = 2", "revision 3 follows revision 1"},
 		"body":    {"UPDATE %shistory SET body = '{' WHERE list = 'body' AND revision = 2", ""},
 		"newest":  {"UPDATE %slists SET revision = 2 WHERE id = 'newest'", "its row does not name its newest revision"},
-		"excerpt": {"UPDATE %slists SET excerpt = '{}' WHERE id = 'excerpt'", "what pages with many lists show of it is not"},
+		"excerpt": {"UPDATE %slists SET excerpt = '{}' WHERE id = 'excerpt'", "its summary on pages with many lists differs"},
 	}
 	for id := range damages {
 		for n := range int64(3) {

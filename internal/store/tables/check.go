@@ -61,7 +61,7 @@ func (r Reader) Check(ctx context.Context, found func(problem string)) (revision
 		}
 		newest, err := record.Snapshot(body, []byte(`{}`), 0)
 		if want, _ := record.Body(newest.Excerpt()); err == nil && string(want) != string(excerpt) {
-			found(fmt.Sprintf("list %s: what pages with many lists show of it is not what its newest revision says", id))
+			found(fmt.Sprintf("list %s: its summary on pages with many lists differs from its newest revision", id))
 		}
 		return nil
 	})
@@ -118,7 +118,7 @@ func Step(steps []string, version int, say func(text string), run func(version i
 			say(fmt.Sprintf("moving the store to schema %d of %d…", n+1, len(steps)))
 		}
 		if err := run(n+1, steps[n]); err != nil && version > 0 {
-			return fmt.Errorf("schema%03d.sql: %w; nothing was changed: go on with the todo-mcp that you had, and report this", n+1, err)
+			return fmt.Errorf("schema%03d.sql: %w; nothing was changed: go back to the todo-mcp that you had, and report this", n+1, err)
 		} else if err != nil {
 			return err
 		}
