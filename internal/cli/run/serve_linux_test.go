@@ -66,7 +66,7 @@ func TestServeThatCannot(t *testing.T) {
 	programtest.Check(t, os.WriteFile(file, nil, 0o600))
 	for want, args := range map[string]string{
 		"todo-mcp is served at " + own.URL + "/ already: use that one, or choose another address, such as --addr": "memory --addr " + strings.TrimPrefix(own.URL, "http://"),
-		"another program has " + other.Listener.Addr().String() + ": end it, or take another":              "memory --addr " + other.Listener.Addr().String(),
+		"another program has " + other.Listener.Addr().String() + ": end it, or choose another":                   "memory --addr " + other.Listener.Addr().String(),
 		file + "/todo.db cannot be made":           "sqlite:" + file + "/todo.db --addr 127.0.0.1:0",
 		"for a file write sqlite:/tmp/todo.db":     "/tmp/todo.db",
 		"is a folder, name a file in it":           "sqlite:" + filepath.Dir(file) + " --addr 127.0.0.1:0",
