@@ -24,7 +24,7 @@ func Sort(all []Group, now time.Time) (b Board) {
 	for i := range all {
 		lastFirst[i] = &all[i]
 	}
-	slices.SortFunc(lastFirst, compareResting)
+	slices.SortStableFunc(lastFirst, compareResting)
 	b.Past = make([]Group, 0, len(all))
 	for _, f := range lastFirst {
 		state, isChat := f.State(), f.Main.IsChat()
@@ -45,7 +45,7 @@ func Sort(all []Group, now time.Time) (b Board) {
 			b.Past = append(b.Past, *f)
 		}
 	}
-	slices.SortFunc(b.Active, compareActive)
+	slices.SortStableFunc(b.Active, compareActive)
 	return b
 }
 
@@ -99,7 +99,7 @@ func (b Board) Projects() (out []Project) {
 		}
 	}
 	waits := func(p Project) int { return min(rank(p.Groups[0].State()), 1) } // 0 if one does, which is the first then
-	slices.SortFunc(out, func(a, b Project) int {
+	slices.SortStableFunc(out, func(a, b Project) int {
 		return cmp.Or(waits(a)-waits(b), newest[b.Folder].Compare(newest[a.Folder]), cmp.Compare(a.Folder, b.Folder))
 	})
 	return out

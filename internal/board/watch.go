@@ -42,7 +42,7 @@ func (w *Watcher) Next(ctx context.Context) (changed []todo.Snapshot, err error)
 			return nil, ctx.Err()
 		}
 		w.mu.Lock()
-		changed = slices.SortedFunc(maps.Values(w.pending), func(a, b todo.Snapshot) int { return cmp.Compare(a.Seq, b.Seq) })
+		changed = slices.SortedStableFunc(maps.Values(w.pending), func(a, b todo.Snapshot) int { return cmp.Compare(a.Seq, b.Seq) })
 		clear(w.pending)
 		w.mu.Unlock()
 	}

@@ -57,7 +57,7 @@ func (m *model) found() []account.Group {
 	found := slices.DeleteFunc(m.groups(), func(f account.Group) bool {
 		return !slices.ContainsFunc(append(f.Lists(), f.Away...), matches)
 	})
-	slices.SortFunc(found, func(a, b account.Group) int { return cmp.Compare(b.Seq(), a.Seq()) })
+	slices.SortStableFunc(found, func(a, b account.Group) int { return cmp.Compare(b.Seq(), a.Seq()) })
 	return found
 }
 

@@ -119,7 +119,7 @@ func (m *model) tick(now time.Time) {
 // openWanted opens the list that the user named. If several match, it filters by the name.
 func (m *model) openWanted() {
 	lists := slices.Collect(maps.Values(m.lists))
-	slices.SortFunc(lists, func(a, b todo.Snapshot) int { return cmp.Compare(b.Seq, a.Seq) })
+	slices.SortStableFunc(lists, func(a, b todo.Snapshot) int { return cmp.Compare(b.Seq, a.Seq) })
 	switch found, _ := render.Named(lists, m.wanted); len(found) {
 	case 0:
 		m.say(bad, "There is no list “"+render.Safe(m.wanted)+"”.")

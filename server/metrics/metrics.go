@@ -133,7 +133,7 @@ func (h *histogram) write(p *page) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	p.about(h.name, "histogram", h.help)
-	for _, key := range slices.SortedFunc(maps.Keys(h.series), func(a, b values) int { return slices.Compare(a[:], b[:]) }) {
+	for _, key := range slices.SortedStableFunc(maps.Keys(h.series), func(a, b values) int { return slices.Compare(a[:], b[:]) }) {
 		s, labels := h.series[key], labelled(h.labels, key[:]...)
 		bucket, total := h.name+"_bucket"+strings.TrimSuffix(labels, "}"), uint64(0)
 		for n, bound := range bounds {

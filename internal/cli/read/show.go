@@ -270,6 +270,6 @@ func ofChat(ctx context.Context, lists board.Lists, session string) (todo.Snapsh
 			return current, err
 		}
 	}
-	slices.SortFunc(both, func(a, b todo.Snapshot) int { return cmp.Compare(b.Seq, a.Seq) })
+	slices.SortStableFunc(both, func(a, b todo.Snapshot) int { return cmp.Compare(b.Seq, a.Seq) })
 	return app.Foremost(ctx, lists, both)
 }

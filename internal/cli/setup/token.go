@@ -67,7 +67,7 @@ func listTokens(a *app.App, path string) error {
 	}
 	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tID\tPRINCIPAL\tMAY\tMADE\tEXPIRES")
-	slices.SortFunc(tokens, func(x, y auth.Token) int { return strings.Compare(x.Name, y.Name) })
+	slices.SortStableFunc(tokens, func(x, y auth.Token) int { return strings.Compare(x.Name, y.Name) })
 	for _, t := range tokens {
 		may, expires := "read", "never"
 		if slices.Contains(t.Scopes, auth.ScopeWrite) {

@@ -52,7 +52,7 @@ func export(ctx context.Context, a *app.App, st *store.Opened, lists board.Lists
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(exported, func(x, y todo.Snapshot) int {
+	slices.SortStableFunc(exported, func(x, y todo.Snapshot) int {
 		return cmp.Or(x.Updated.Compare(y.Updated), cmp.Compare(x.List.ID, y.List.ID))
 	})
 	out := bufio.NewWriter(a.Stdout)
