@@ -449,7 +449,7 @@ func TestMoveFails(t *testing.T) {
 		step string
 		says string
 	}{
-		{kill, laterSteps[0], "57P01"}, {func(string) {}, `INSERT INTO todo_mcp.nothing VALUES (1)`, file}, {nil, laterSteps[0], board.ErrEarlier.Error()},
+		{kill, laterSteps[0], file}, {func(string) {}, `INSERT INTO todo_mcp.nothing VALUES (1)`, file}, {nil, laterSteps[0], board.ErrEarlier.Error()},
 	} {
 		newer(t, func(t *testing.T) {
 			if _, err := Open(t.Context(), url, "", board.Keep{Moving: c.say}); err == nil || !strings.Contains(err.Error(), c.says) || errors.Is(err, board.ErrTooNew) {
