@@ -26,7 +26,7 @@ func (s Snapshot) Title() string {
 	return cmp.Or(s.GivenTitle, s.List.Name, s.List.Topic, first, Untitled)
 }
 
-// Begins returns the list with its topic for good: the given one, else its first item and how many more there are.
+// Begins returns the list with the topic that it keeps: the given one, else its first item and how many more it has.
 func (l List) Begins(topic string, items []Item) List {
 	if l.Topic = topic; topic == "" && len(items) > 0 {
 		more := strings.TrimSuffix(fmt.Sprint(" +", len(items)-1), " +0")
@@ -207,13 +207,13 @@ type Said struct {
 // State is how a list stands, in the words of all front ends.
 type State string
 
-// The states. A list without items is Working while its agent may fill it, then Finished, as a chat that is gone.
+// The states. A list without items is Finished once its agent rests or is gone; a chat without a list, once it is gone.
 const (
 	Working  State = "working"   // its agent is here and wrote within [IdleAfter]
 	Idle     State = "idle"      // its agent is here and has ended its turn, or not written for [IdleAfter]
 	Waiting  State = "waiting"   // its agent is here and asks a person, or an item is blocked and none in progress
 	LeftOpen State = "left open" // items are open and no agent is here
-	Away     State = "archived"  // items are open
+	Away     State = "archived"  // it is archived, and items are open
 	Finished State = "finished"  // all items are settled
 	InVain   State = "failed"    // all items are settled, some failed, and none is completed
 )
@@ -256,6 +256,6 @@ func (s Snapshot) State(a Agent, now time.Time) State {
 	return Working
 }
 
-// ChangedList is called with a list that changed in a period: how it stands now, and its revisions up
-// to the end of the period, ascending and read as they are asked for, to the first error.
+// ChangedList is called with a list that changed in a period: how it stands now, and its revisions up to
+// the end of the period, ascending. Each revision is read as it is asked for; an error is the last value.
 type ChangedList func(st Standing, revisions iter.Seq2[Snapshot, error]) error

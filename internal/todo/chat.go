@@ -18,14 +18,14 @@ type Chat struct {
 	// HostID is the host's own id, in a sub-agent's chat that of its main agent's; empty if not known.
 	HostID string `json:"host_id,omitempty"`
 	Folder string `json:"folder,omitempty"` // the path of the folder that it works in, see [Folder]
-	// Branch is the folder's in Git, in one line of at most [MaxTitle] runes; empty if not known.
+	// Branch is the folder's Git branch, in one line of at most [MaxTitle] runes; empty if not known.
 	Branch string `json:"branch,omitempty"`
 	// Parent is the id of the main agent's chat, and Agent the sub-agent's name; both are empty for a main agent.
 	Parent string `json:"parent,omitempty"`
 	Agent  string `json:"agent,omitempty"`
 	Title  Topic  `json:"title,omitzero"`
-	// Doing is what its agent does, Asks what it asks a person, in one line of at most [MaxTitle]
-	// runes, and Since when that began or, if it works, was last heard, give or take five minutes.
+	// Doing is what its agent does, and Asks what it asks a person, in one line of at most [MaxTitle] runes.
+	// Since is when the agent began that or, if it works, was last heard of, give or take five minutes.
 	Doing  Doing     `json:"doing,omitempty"`
 	Asks   string    `json:"asks,omitempty"`
 	Since  time.Time `json:"since,omitzero"`
@@ -33,7 +33,7 @@ type Chat struct {
 	Began  time.Time `json:"began,omitzero"`   // when it was first heard of
 	Used   time.Time `json:"used"`             // when it was last heard of, give or take five minutes
 	Ended  time.Time `json:"ended,omitzero"`   // zero while it goes on
-	Why    string    `json:"why,omitempty"`    // it ended, in its host's word
+	Why    string    `json:"why,omitempty"`    // why it ended, in its host's word
 	Here   Served    `json:"here,omitzero"`
 	Seq    int64     `json:"-"` // orders all chats and snapshots of a store by commit, see [Snapshot.Seq]
 }
@@ -41,7 +41,7 @@ type Chat struct {
 // Here is a process that serves a chat.
 type Here struct {
 	Process string `json:"process,omitempty"` // its id, [HostProcess] and the id of a host's, or [Detached]
-	// Until is when the chat is no longer here by it unless heard of again; zero is while the process is alive.
+	// Until is when the process stops to count unless the chat is heard of again; zero: it counts while it is alive.
 	Until time.Time `json:"until,omitzero"`
 }
 
@@ -66,7 +66,7 @@ func (c *Chat) Serve(by Here) {
 	c.Here[0] = by
 }
 
-// Leave notes that a process no longer serves the chat. A session, with an Until, ends in all its processes.
+// Leave notes that a process no longer serves the chat. It removes all that have an Until: they share one session.
 func (c *Chat) Leave(process string, at time.Time) {
 	for i, h := range c.Here {
 		if h.Process == process || h.Process != "" && !h.Until.IsZero() {
@@ -75,9 +75,9 @@ func (c *Chat) Leave(process string, at time.Time) {
 	}
 }
 
-// IsHere reports whether the chat goes on and is served: by a host that is alive, by a process that is alive,
-// or until the time of its session there. A session does not outlast a host that ended, by more than five
-// minutes. Processes that alive does not know count only if it knows none of the chat's processes.
+// IsHere reports whether the chat goes on and is served: by a host or process that is alive, or before the Until of
+// its session in such a process. After a host ended, a session lasts five minutes at most. Processes that alive does
+// not know count only if alive knows none of the chat's processes.
 func (c Chat) IsHere(now time.Time, alive func(process string) (is, isKnown bool)) bool {
 	if !c.Ended.IsZero() {
 		return false
@@ -192,8 +192,8 @@ const (
 // topicAge is for how long a topic counts that is not [FromHost].
 const topicAge = time.Hour
 
-// Titled sets what the chat is about to [OneLine] of a topic, unless the current topic still counts,
-// is as good and no list took it. The answer to a question replaces nothing.
+// Titled sets the topic to [OneLine] of t, unless the current one still counts, is as good and no list took it.
+// While the agent asks a person, only a topic [FromHost] replaces one that still counts and that no list took.
 func (c *Chat) Titled(t Topic, at time.Time) {
 	old := c.Title
 	t.Text, t.At, t.Host = OneLine(t.Text, MaxTitle), at.Round(0).UTC(), old.Host
@@ -219,7 +219,7 @@ func (c *Chat) Take(at time.Time) string {
 // counts reports whether a topic is not too old.
 func (t Topic) counts(at time.Time) bool { return t.From == FromHost || at.Sub(t.At) <= topicAge }
 
-// Agent is what is known of the agents whose current list a list is.
+// Agent is what is known of the agents that have a list as their current one.
 type Agent struct {
 	Here  bool // one of their chats is here
 	Doing Doing
@@ -227,7 +227,7 @@ type Agent struct {
 	Since time.Time
 }
 
-// And adds what is known of another chat, in place of what was known if a person is needed there more.
+// And adds what another chat does, in place of what was known if it ranks higher: asking, then working, then resting.
 func (a Agent) And(c Chat) Agent {
 	rank := func(does Doing, asks string) int {
 		if asks != "" {
@@ -283,7 +283,7 @@ func Digest(text string) string {
 // The ids of chats begin with chatPrefix, or with severalPrefix if several chats may share the key.
 const chatPrefix, severalPrefix = "chat-", "chats-"
 
-// ChatID returns the id, a digest, of the chat of a user that was first known by a key; an id stays unchanged.
+// ChatID returns the id of a user's chat: a digest of the key by which it was first known. A key that is an id stays.
 func ChatID(principal, user, key string, isSeveral bool) string {
 	if IsChatID(key) {
 		return key

@@ -20,7 +20,7 @@ type Worker struct {
 
 const maxWorkers = 100 // of a list
 
-// workers returns the agents of the list with a writer. A new one replaces those that are not here.
+// workers returns the agents of the list, and among them the writer. A new agent replaces those that are not here.
 func (d *Draft) workers(w Writer) []Worker {
 	of, all := d.Before.List, d.Before.Workers
 	isKnown := func(o Worker) bool { return o.Chat == d.author }
@@ -37,8 +37,8 @@ func (d *Draft) workers(w Writer) []Worker {
 	return all
 }
 
-// Has returns the agent that has an item in progress, and its number among those of its client, from 1, or 0 if it
-// is alone; a Worker without a chat if none is known, or the list has one agent.
+// Has returns the agent that has an item in progress. number counts agents of one client and name from 1; it is 0 if
+// there is only one. The Worker is the zero one if none is known, or the list has one agent.
 func (s Snapshot) Has(i Item) (w Worker, number int) {
 	at := slices.IndexFunc(s.Workers, func(w Worker) bool { return w.Chat == i.BegunBy })
 	if at < 0 || i.Status != InProgress || len(s.Workers) < 2 {

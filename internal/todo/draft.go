@@ -63,7 +63,7 @@ func (d *Draft) Changed() bool {
 // Earlier returns the items of the list that the conversation held before, if the draft begins the next one.
 func (d *Draft) Earlier() []Item { return d.earlier }
 
-// Begun returns the items that the change puts in progress, and all that its author put there last.
+// Begun returns the items that the change puts in progress; running has these and others that its author began.
 func (d *Draft) Begun() (begun, running []Item) {
 	find := Near(d.Before.Items)
 	for n, item := range d.next.Items {
@@ -121,8 +121,8 @@ func (d *Draft) SetStatus(id string, status Status) {
 
 // Replace replaces the list with lines, which are in the words of view. A line that matches a stored
 // item keeps its id, its times and whatever the view cannot express. Items that the view leaves out
-// stay where they were. No lines empty the list, unless the view shows none of its items. Replace
-// returns the names in WaitsFor that are no item's.
+// stay where they were. Without lines the list becomes empty, unless the view shows none of its items.
+// Replace returns the names in WaitsFor that name no item.
 func (d *Draft) Replace(view View, lines []Line) (unknown []string) {
 	isHidden := func(i Item) bool { return view.Words[i.Status] == "" }
 	if len(lines) == 0 && slices.ContainsFunc(d.next.Items, func(i Item) bool { return !isHidden(i) }) {
@@ -173,8 +173,8 @@ func (d *Draft) Restore(items []Item) {
 	}
 }
 
-// Undo reverts what changed from revision old to revision seen, in a draft that began with seen: items,
-// title and Archived. A merge keeps what changed after that.
+// Undo reverts what changed from revision old to revision seen: items, title, Archived and Later. The draft
+// must have begun with seen. A merge keeps what changed after that.
 func (d *Draft) Undo(old, seen Snapshot) {
 	d.Restore(old.Items)
 	if old.GivenTitle != seen.GivenTitle {
@@ -188,8 +188,8 @@ func (d *Draft) Undo(old, seen Snapshot) {
 	}
 }
 
-// keepEnded keeps the settled status of items of the earlier list that lines repeat as the view
-// shows them: in some views a failed item looks in progress, and must not count as begun.
+// keepEnded keeps the status of a settled item of the earlier list if a line repeats the item as the view shows
+// it. Some views show a failed item as in progress: the repeated line does not begin it.
 func (d *Draft) keepEnded(view View, items []Item, lines []Line) {
 	for i, was := range match(view, d.earlier, lines) {
 		if was == nil || Fold(was.Text) != Fold(lines[i].Text) {
@@ -271,7 +271,7 @@ func (d *Draft) Snapshot(w Writer, op Operation) Snapshot {
 // Put applies lines to the items that they name by their ids. Fields that a line leaves empty stay. A
 // line of no item adds one if it has a text: at the end if callers give ids of their own, else, if
 // its id is an [ItemNumber], with that id and before items with larger ones. Put returns the names
-// in WaitsFor that are no item's.
+// in WaitsFor that name no item.
 func (d *Draft) Put(view View, lines ...Line) (unknown []string) {
 	ids, places := make([]string, len(lines)), view.placesOf(d.next.Items)
 	for n, line := range lines {
@@ -292,8 +292,8 @@ func (d *Draft) Put(view View, lines ...Line) (unknown []string) {
 	return d.link(view, lines, func(n int) string { return ids[n] })
 }
 
-// isAnother reports whether a line with an item's id means a new item: agents named others on the list, and neither
-// named this one nor call it by the line's text.
+// isAnother reports whether a line with an item's id means a new item: other items of the list have a [Item.Key], the
+// item has none, and the line's text is none of its names.
 func (d *Draft) isAnother(line Line, item Item) bool {
 	return item.Key == "" && line.Text != "" && !item.isNamed(line.Text) &&
 		slices.ContainsFunc(d.next.Items, func(i Item) bool { return i.Key != "" })
@@ -333,13 +333,13 @@ type Step struct {
 	Sent    *Sent
 	Author  string // who writes: [PersonChat], or the id of a chat; empty for nobody
 	At      time.Time
-	Earlier []Item                   // of the list that the conversation leaves, if the step begins one
+	Earlier []Item                   // items of the list that the conversation leaves, if the step begins the next
 	Present func(author string) bool // reports whether a chat is here; nil if none is
 	Title   string                   // as [board.Write.Title]
 	Mirrors bool                     // the write may change the items of a list that is [List.Mirrored]
 }
 
-// Draft applies the change to the shown revision, and merges it into the draft after newest, or returns its error.
+// Draft applies the change to the shown revision, and merges the result into newest; or returns the change's error.
 func (s Step) Draft(shown, newest Snapshot) (*Draft, error) {
 	d := &Draft{Before: shown, next: shown, now: s.At.UTC(), author: s.Author, earlier: s.Earlier, present: s.Present}
 	d.next.Items, d.next.Later = slices.Clone(shown.Items), slices.Clone(shown.Later)

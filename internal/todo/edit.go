@@ -197,9 +197,9 @@ func (d *Draft) Edit(e Edit) error {
 	return nil
 }
 
-// bringBack undoes what an agent overrode of an item, on the list at an index or gone: its text gets
-// the person's wording, or it is removed or added again, as the person did. Without an item, the
-// items get the person's order.
+// bringBack restores what a person did to an item and an agent overrode: the wording of its text, its removal, or its
+// addition. at is the item's index on the list, or negative. If there is no item with the id, it restores the person's
+// order of the items.
 func (d *Draft) bringBack(at int, id string) {
 	switch gone := indexOf(d.next.Gone, id); {
 	case gone >= 0 && at < 0:
@@ -252,7 +252,7 @@ func (d *Draft) setLater(texts []string) {
 	}
 }
 
-// release moves from Later to the list the item with an id, or all.
+// release moves the item with an id from Later to the list, or all items if the id is empty.
 func (d *Draft) release(id string) {
 	d.next.Later = slices.DeleteFunc(slices.Clone(d.next.Later), func(item Item) bool {
 		isReleased := id == "" || item.ID == id

@@ -150,7 +150,7 @@ type View struct {
 	Unlisted bool // true if callers may also send core statuses that have another word; they are shown as sent
 }
 
-// Show returns an item as a line, in a view without active texts with its title; ok is false if the view leaves it out.
+// Show returns an item as a line. Without active texts, the Title is also the Text. ok is false for a hidden item.
 func (v View) Show(item Item) (line Line, ok bool) {
 	word, ok := v.Words[item.Status]
 	if !ok {

@@ -38,7 +38,7 @@ func CheckSize(items []Item) error {
 // Spare says why a list may be removed to make room. Stores keep it, to find such lists without their items.
 type Spare int
 
-// Why lists may be removed, in the order in which they are.
+// Why lists may be removed, in the order in which they are removed.
 const (
 	NotSpare      Spare = iota
 	SpareDeleted        // a person deleted it
@@ -47,8 +47,8 @@ const (
 	SpareFinished       // it is finished
 )
 
-// Spare returns why a list at this revision may be removed. A person keeps a list by giving it a name, or by the
-// last change, unless that archived it.
+// Spare returns why a list at this revision may be removed. A list is kept if it has a name, or if a person changed it
+// last and it is not archived.
 func (s Snapshot) Spare() Spare {
 	kept := s.List.Name != "" || s.Writer.Person && !s.Archived
 	switch {

@@ -11,12 +11,12 @@ import (
 //
 //   - What only one side changed is taken from that side: additions, texts, statuses, removals.
 //   - An item that theirs settled or removed stays settled or removed.
-//   - A field that both changed otherwise is taken from mine.
+//   - Any other field that both changed is taken from mine.
 //   - An item that mine removed but theirs changed stays.
 //
 // Items of mine that are not in base are new, unless theirs added one with the same folded text. The
-// order is that of mine, or of theirs if only theirs changed it; an item of theirs alone follows the
-// item that it follows there. next returns the ids of new items.
+// order is that of mine, or of theirs if only theirs changed it; an item that only theirs has follows
+// the same item as in theirs. next returns the ids of new items.
 func merge3(base, theirs, mine []Item, next func() string) []Item {
 	renamed := make(map[string]string)                                         // the ids of mine's new items
 	inBase, stored, added := Near(base), Near(theirs), make(map[string][]Item) // added by theirs, by folded text
@@ -72,7 +72,7 @@ func rename(items, base []Item, renamed map[string]string) {
 	}
 }
 
-// withMissing adds to items those of others that stay and are missing, behind those that they follow there.
+// withMissing adds to items the missing ones of others for which stays is true, each behind the item before it there.
 func withMissing(items, others []Item, stays func(Item) bool) []Item {
 	placed, last, following := placesOf(items), "", make(map[string][]Item)
 	for _, item := range others {
@@ -120,7 +120,7 @@ func take[T comparable](field *T, base, mine T) {
 
 // match returns for each line the stored item that it means, or nil. It compares ids first, then whole
 // lines as the view shows them (so that repeated texts match themselves), then exact texts, then the
-// texts as shown, then [Item.names]. Each item matches one line at most; of equals the first item
+// texts as shown, then [Item.names]. Each item matches one line at most; of equal items the first one
 // matches the first line. Items that the view leaves out are tried last.
 func match(view View, stored []Item, lines []Line) []*Item {
 	out := make([]*Item, len(lines))

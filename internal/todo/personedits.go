@@ -53,8 +53,8 @@ func (e PersonEdit) replacing(to string, revision int64, others ...string) Perso
 	return PersonEdit{Text: to, Replaced: strings.Join(replaced, "\n"), Revision: revision}
 }
 
-// stays reports whether what a person made stays although an agent sent something else. If people
-// never replaced that, the agent has its way, and stays clears the edit.
+// stays reports whether a person's wording or order stays although an agent sent another one: it does if people
+// replaced that one, and the agent does not insist. If that one is new, stays clears the edit.
 func (e *PersonEdit) stays(isOverridden, isReplaced bool) bool {
 	if !isReplaced && !isOverridden {
 		*e = PersonEdit{}
@@ -164,7 +164,7 @@ const (
 	maxExcerpt = 40    // runes of a text that names an item
 )
 
-// Told returns a text as agents are told it: of a long one both ends. An agent may write that for the whole.
+// Told returns a text as agents are told it: both ends of a long one. An agent may send these ends for the whole text.
 func Told(text string) string {
 	if utf8.RuneCountInString(text) <= maxTold {
 		return text
@@ -187,9 +187,9 @@ func shortened(text string) []string {
 	return slices.DeleteFunc([]string{Excerpt(text), Told(text)}, func(form string) bool { return form == text })
 }
 
-// applyEdits records in a person's draft what the person did to texts and order. In an agent's draft it keeps
-// these, and items that a person blocked and the agent did not see so, and returns what it kept. saw is the
-// revision that the writer was shown, and isWhole is true for a write of the whole list.
+// applyEdits records in a person's draft what the person did to items and order. In an agent's draft it keeps that
+// and returns what it kept; an item that was blocked since the agent saw it stays blocked until it is settled. saw
+// is the revision that the writer was shown, and isWhole is true for a write of the whole list.
 func (d *Draft) applyEdits(saw Snapshot, isWhole bool) (kept []Difference) {
 	if d.author == PersonChat {
 		d.recordEdits()

@@ -21,7 +21,7 @@ func (s *Sent) HasAny(list Snapshot) bool {
 // NamesAll reports whether each line names an item of a list by its id.
 func (s *Sent) NamesAll(list Snapshot) bool { return s.named(list.Items) == len(s.Lines) }
 
-// named counts lines that name an item by its id. An agent's own numbers, which begin anew with each plan, do not.
+// named counts lines that name an item by its id, but not by an agent's own number: these begin anew with each plan.
 func (s *Sent) named(items []Item) (count int) {
 	places := s.View.placesOf(items)
 	for _, l := range s.Lines {
@@ -52,8 +52,8 @@ func (s *Sent) Count(items []Item) (n int) {
 }
 
 // Continues reports whether the write shows that its agent knows a list as its agents were shown it:
-// it has four fifths of its items, and two items, or the only one of the current list. If agents
-// finished items, it also sends one of these as finished, unlike a similar plan for another task.
+// the write has four fifths of the list's items, and at least two, or the only item of the current list. If
+// agents finished items, the write also has one of these as finished, unlike a similar plan for another task.
 func (s *Sent) Continues(shown Snapshot, isCurrent bool) bool {
 	all, n := len(shown.Items), 0
 	if 5*len(s.Lines) < 4*all {
@@ -78,7 +78,7 @@ func (s *Sent) Keeps(list Snapshot) bool {
 }
 
 // saysItself returns a function that reports whether the write gives an item the status that others
-// gave it since base: the agent knows of it otherwise, such as by the page in its chat.
+// gave it since base: the agent knows of that change in another way, such as by the page in its chat.
 func (s *Sent) saysItself(base Snapshot) func(Difference) bool {
 	sent := make(map[string]string)
 	for n, item := range match(s.View, base.Items, s.Lines) {

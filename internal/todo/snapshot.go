@@ -41,8 +41,8 @@ type Writer struct {
 	Process string `json:"process,omitempty"` // the id of the process that wrote
 }
 
-// Operation identifies a write, so that repeating it is harmless: if a snapshot with its ID is
-// stored, that is the result of the repeat if Digest is equal, which is else refused.
+// Operation identifies a write, so that repeating it is harmless. If a snapshot with its ID is stored, that
+// snapshot is the result of the repeat; a repeat with another Digest is refused.
 type Operation struct {
 	ID     string `json:"id,omitempty"`
 	Digest string `json:"digest,omitempty"`
@@ -77,8 +77,8 @@ type Snapshot struct {
 	// Deleted is true after a person deleted the list: no query finds it, and after a day the store removes it.
 	Deleted bool   `json:"deleted,omitempty"`
 	Writer  Writer `json:"writer,omitzero"`
-	// Other is the newest revision before this one whose writer was a person if this
-	// one's is none, and was none if this one's is a person; 0 when there is none.
+	// Other is the newest revision before this one by the other kind of writer: by a person if this one
+	// is not by a person, else not by a person; 0 when there is none.
 	Other     int64     `json:"other,omitempty"`
 	Operation Operation `json:"operation,omitzero"` // the write that made this revision
 	// Report is the report of that write, for the answer to a repeat; zero if it cannot be repeated.

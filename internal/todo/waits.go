@@ -31,7 +31,7 @@ func OpenWaits(items []Item) func(Item) []Item {
 	}
 }
 
-// Next returns the first open item that waits for no other, else the first, with a status or any.
+// Next returns the first open item with a status, or with any if that is empty. One that waits for no other goes first.
 func (s Snapshot) Next(status Status) (item Item, ok bool) {
 	waiting := OpenWaits(s.Items)
 	for _, i := range s.Items {
