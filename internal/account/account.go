@@ -17,7 +17,7 @@ import (
 // LongAfter is how long an item is in progress before front ends mark its time.
 const LongAfter = 20 * time.Minute
 
-// Group is a main list, or the [todo.Chat.AsList] of a chat, with the lists of its sub-agents.
+// Group is a main list with its sub-agents' lists. Main may be a chat without an open list, see [todo.Chat.AsList].
 type Group struct {
 	Main   todo.Snapshot
 	Subs   []todo.Snapshot          // those that are not archived, the oldest first
@@ -81,7 +81,7 @@ func rank(s todo.State) int {
 	return slices.Index([]todo.State{todo.Waiting, todo.Working, todo.Idle, todo.LeftOpen, todo.Away, todo.InVain, todo.Finished}, s)
 }
 
-// State returns the first state in the order of rank, of lists with items if any has; of Main alone if archived.
+// State returns the lists' first state in the order of rank: Main's if archived, else that of lists with items, if any.
 func (f *Group) State() todo.State {
 	own := f.States[f.Main.List.ID].State
 	if f.Main.Archived || len(f.Subs) == 0 {

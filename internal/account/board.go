@@ -8,11 +8,11 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Board is groups in the parts of the board, those that rest in the order of their last change, the last first.
+// Board has all groups by the parts of the board. Groups that rest are in the order of their last change, newest first.
 type Board struct {
-	Active   []Group // an agent is there; see [Projects] for their order
+	Active   []Group // an agent is there; see compareActive for their order
 	Quiet    []Group // chats that are idle, without a list
-	Left     []Group // left open, no sub-agent's alone
+	Left     []Group // left open, and no sub-agent's list without its main list
 	Finished []Group // today
 	Past     []Group // all that rest: those left open, and those finished on any day
 	Archived []Group // put away
@@ -83,8 +83,8 @@ type Project struct {
 	Groups []Group
 }
 
-// Projects returns the active groups by folder, in the order of the board: first the folders in which
-// one waits for a person, and among these and the others the one with the newest list first.
+// Projects returns the active groups by folder, within a folder in the order of the board. Folders with a group
+// that waits for a person come first; otherwise the folder with the newest list comes first.
 func (b Board) Projects() (out []Project) {
 	newest := make(map[string]time.Time)
 	for _, f := range b.Active {
@@ -98,7 +98,7 @@ func (b Board) Projects() (out []Project) {
 			newest[folder] = at
 		}
 	}
-	waits := func(p Project) int { return min(rank(p.Groups[0].State()), 1) } // 0 if one does, which is the first then
+	waits := func(p Project) int { return min(rank(p.Groups[0].State()), 1) } // 0 if a group waits, which then is the first
 	slices.SortStableFunc(out, func(a, b Project) int {
 		return cmp.Or(waits(a)-waits(b), newest[b.Folder].Compare(newest[a.Folder]), cmp.Compare(a.Folder, b.Folder))
 	})

@@ -20,8 +20,8 @@ type Day struct {
 	To   time.Time `json:"to"`   // the next midnight, or that after the last day
 	Tally
 	Projects []DayProject `json:"projects"` // the one that changed last first; not nil
-	// More is true if there was more than [MaxDayLists], or than maxDayTexts: then the lists that changed
-	// last are here, and the items of the first of these; the numbers are of all that are here.
+	// More is true if lists beyond [MaxDayLists], or items beyond maxDayTexts, are left out: of the lists that
+	// changed longest ago. The numbers count all items of the lists that are here, also those left out.
 	More bool `json:"more,omitempty"`
 }
 
@@ -65,7 +65,7 @@ type DayList struct {
 	Agent  string `json:"agent,omitempty"`
 	Title  string `json:"title"`
 	Client string `json:"client,omitempty"`
-	// Apart is its branch, unless main or master, and when it began if another of its project reads the same.
+	// Apart is its branch, unless main or master, and when it began if another list of its project reads the same.
 	Apart string     `json:"apart,omitempty"`
 	State todo.State `json:"state"`          // now, or at the end of an earlier day
 	Asks  string     `json:"asks,omitempty"` // what its agent asks a person now
@@ -294,7 +294,7 @@ func (l *listDay) end(st todo.Standing) DayList {
 	return list
 }
 
-// addItem adds an item, as it was last on the day, to those of the list.
+// addItem counts an item, as it was last on the day, and adds it to the list's items of its status.
 func (l *listDay) addItem(list *DayList, i todo.Item) {
 	_, there := l.last.Item(i.ID)
 	today := !i.Ended.Before(l.day.From)

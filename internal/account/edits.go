@@ -25,7 +25,7 @@ type Edits struct {
 	Seen       []string          `json:"seen,omitempty"`
 	Overridden map[string]string `json:"overridden,omitempty"`
 	Order      Fate              `json:"order,omitempty"` // of the person's order of the items
-	Title      Fate              `json:"title,omitempty"` // of the person's title of the list: that it waits, or empty
+	Title      Fate              `json:"title,omitempty"` // [Waits] while no agent has seen the list's title; or empty
 	Saw        int64             `json:"saw,omitempty"`   // the revision that agents last saw; 0 for none
 	Lost       []int64           `json:"lost,omitempty"`  // revisions of people whose text or order is overridden
 }
@@ -105,7 +105,7 @@ func Told(before, revision todo.Snapshot) bool {
 	return revision.Writer.Person && (before.GivenTitle != revision.GivenTitle || len(todo.Diff(before, revision)) > 0)
 }
 
-// Overrode returns the items, and whether the order, of which an agent's revision overrode a person's change.
+// Overrode returns the items of which an agent's revision overrode a person's change, and whether it did the order.
 func Overrode(before, revision todo.Snapshot) (items []todo.Item, order bool) {
 	find := todo.Near(before.Items)
 	for n, i := range revision.Items {
