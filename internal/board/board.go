@@ -91,5 +91,5 @@ type Identity struct {
 	ReadOnly bool   // may see the lists and change nothing
 }
 
-// For returns the lists of an identity's principal, written in its User's name, or not if it is ReadOnly.
+// For returns the lists of an identity's principal. Writes are in the name of its User, or refused if it is ReadOnly.
 func (b *Board) For(id Identity) Lists { return Lists{board: b, id: id} }

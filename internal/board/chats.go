@@ -30,8 +30,8 @@ func (l Lists) OwnChats(ctx context.Context, since time.Time) ([]todo.Chat, erro
 }
 
 // Hear changes the chat of a conversation as heard does, and makes the chat if it is new. It
-// writes only if that changes something, or to call also in the same transaction, with the chat's
-// id. It returns the chat as it was before, or [ErrNotFound] for another user's chat.
+// writes only if that changes something, or if there is an also: this is called in the same transaction
+// with the chat's id. Hear returns the chat as it was before, or [ErrNotFound] for another user's chat.
 func (l Lists) Hear(ctx context.Context, c Conversation, heard func(c *todo.Chat, at time.Time),
 	also ...func(tx Tx, chat string) error) (was todo.Chat, err error) {
 	c = l.Own(c)
@@ -41,7 +41,7 @@ func (l Lists) Hear(ctx context.Context, c Conversation, heard func(c *todo.Chat
 			return err
 		}
 		if was.ID != "" && !l.has(was) {
-			return errNoSnapshot // lists that others share tell the chat's id
+			return errNoSnapshot // users of one principal see each other's chat ids in lists
 		}
 		if next = was; next.ID == "" {
 			next = l.newChat(c)
@@ -81,7 +81,7 @@ func (l Lists) Hear(ctx context.Context, c Conversation, heard func(c *todo.Chat
 	return was, nil
 }
 
-// HearKey makes a key lead to the chat of a conversation, which goes on, for [KeyAge] at most; see [Lists.Keyed].
+// HearKey makes a key lead to a conversation's chat for a time, at most [KeyAge]; see [Lists.Keyed]. The chat goes on.
 func (l Lists) HearKey(ctx context.Context, c Conversation, kind KeyKind, text string, lasts time.Duration) error {
 	_, err := l.Hear(ctx, c, func(c *todo.Chat, _ time.Time) { c.GoOn() }, func(tx Tx, chat string) error {
 		return tx.SetKey(ctx, l.chatKey(kind, text), chat, l.board.now().Add(lasts))

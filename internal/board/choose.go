@@ -13,10 +13,10 @@ import (
 
 // This file has the only guesses: which list a call means (docs/spec/architecture.md, "Who is calling").
 
-// CandidateAge is how long after its last change a conversation that is not certain may go on with a list.
+// CandidateAge is how long after a list's last change a conversation that is not certain may go on with it.
 const CandidateAge = 7 * 24 * time.Hour
 
-// maxCandidates is the most lists with which a write of such a conversation is compared.
+// maxCandidates is the most lists with which a write of a conversation that is not certain is compared.
 const maxCandidates = 100
 
 // Target is what a call means: who calls, and what the call says about its list.
@@ -34,7 +34,7 @@ type Target struct {
 	damaged bool // the newest revision of List may be damaged: then the last good one counts
 }
 
-// attempt is one run of a write, in a transaction, or a read, with nothing but a target.
+// attempt is one run of a write in a transaction, or a read, of whose Write only the Target is set.
 type attempt struct {
 	Lists
 	Write
@@ -52,14 +52,14 @@ type attempt struct {
 	current todo.Snapshot // the list that the conversation holds; revision 0 for none
 	list    todo.Snapshot // the one that the call means; revision 0 for none
 	// shown is the list as the caller's agent was last shown it or, if the write was recognised as
-	// going on with it, as any agent was; revision 0 where that was not needed.
+	// going on with it, as any agent was shown it; revision 0 where that was not needed.
 	shown     todo.Snapshot
 	begins    bool // the write begins the conversation's next list
 	mends     bool // the newest revision is damaged, and list is one before it
 	putsAway  bool // the write gives up the current list, which is open
 	continues bool // the list is one of an earlier chat, or of an earlier connection
 
-	left []Seen // what the chat has seen by the report of the list that the write leaves
+	left []Seen // what the chat has then seen of the list that the write leaves, see tellOfLeft
 }
 
 // choose finds the list that the call means; [ErrNotFound] if it names one that its principal does not have.
@@ -269,8 +269,8 @@ func (a *attempt) next(ctx context.Context) error {
 	return err
 }
 
-// guess chooses for an uncertain conversation: a list with so many of the items that it must be its own, or the
-// next.
+// guess chooses for a conversation that is not certain: a list of which the write has so many items that it must be
+// the conversation's own, or the next one.
 func (a *attempt) guess(ctx context.Context) error {
 	current := a.current
 	if len(a.Lines) == 0 {
@@ -310,7 +310,7 @@ func (a *attempt) withItem(ctx context.Context) error {
 	if err != nil || len(left) != 1 || !a.isOn(left[0]) {
 		return err
 	}
-	isOther := func(i todo.Item) bool { return todo.ItemNumber(i.ID) <= left[0].LastID } // in both lists
+	isOther := func(i todo.Item) bool { return todo.ItemNumber(i.ID) <= left[0].LastID } // both lists may have the id
 	if !slices.ContainsFunc(a.current.Items, isOther) {
 		a.list, a.continues = left[0], a.current.Revision == 0
 	}
@@ -323,9 +323,9 @@ func (a *attempt) isOn(list todo.Snapshot) bool {
 	return ok
 }
 
-// leftBehind returns the open lists that a conversation which is not certain may have written in
-// an earlier session, at most some, the last changed first: of the same client and folder, not of
-// another chat of the host, and not held by an agent that is here.
+// leftBehind returns the open lists, up to most, that a conversation which is not certain may have
+// written in an earlier session, the last changed first. They are of the same client and folder, not
+// of another chat of the host, and not held by an agent that is here.
 func (a *attempt) leftBehind(ctx context.Context, most int) (left []todo.Snapshot, err error) {
 	who := a.Conversation
 	if !who.Hint || who.Workspace == "" || who.Client == "" {
@@ -356,8 +356,8 @@ func (a *attempt) candidates(ctx context.Context) ([]todo.Snapshot, error) {
 }
 
 // Left returns the newest open list that an earlier session of the same client left in the folder
-// of a conversation; revision 0 if there is none, or the conversation's key is proof, or it has any
-// list but the one with an id.
+// of a conversation; revision 0 if there is none, or the conversation's key is proof, or the
+// conversation has another list than the one with the id but.
 func (l Lists) Left(ctx context.Context, t Target, but string) (todo.Snapshot, error) {
 	a, err := l.choose(ctx, t)
 	if PassOver(err) != nil {
@@ -406,9 +406,9 @@ func (a *attempt) checkOnlyOneOpen(ctx context.Context) error {
 	return &todo.InputError{Problems: []todo.Problem{{Message: unclear.Error(), Err: unclear}}}
 }
 
-// recognise chooses the open list that a whole-list write continues; of several the one with the
-// most items of the write. It looks among the lists that the conversation held, and then, if that
-// is not certain, among those of the same client and workspace. It returns false if there is none.
+// recognise chooses the open list that a whole-list write continues; of several the one with the most
+// items of the write. It looks among the lists that the conversation held. If the conversation is not
+// certain, it then looks among those of the same client and workspace. found is false if there is none.
 func (a *attempt) recognise(ctx context.Context) (found bool, err error) {
 	most := 0
 	for l, err := range a.ownLists(ctx) {
@@ -434,7 +434,7 @@ func (a *attempt) recognise(ctx context.Context) (found bool, err error) {
 	return err == nil && most > 0, err
 }
 
-// compare chooses a list that the write continues and that has more than most of its items, and returns how many.
+// compare chooses l if the write continues it and has more than most items of it. It returns how many, else most.
 func (a *attempt) compare(ctx context.Context, l todo.Snapshot, most int) (int, error) {
 	n := a.sent.Count(l.Items)
 	if n <= most || !a.mayContinue(l) {
@@ -459,9 +459,9 @@ func (a *attempt) compare(ctx context.Context, l todo.Snapshot, most int) (int, 
 	return n, nil
 }
 
-// mayContinue reports whether the caller may go on with a list by writing it again: an open one,
-// not archived unless for the conversation's next list. If the conversation is not certain, the
-// list also has to be changed within [CandidateAge], and not another chat's.
+// mayContinue reports whether the caller may go on with a list by writing it again. The list must be open; it may be
+// archived only if another list replaced it. A certain conversation does not continue its current list. Another
+// conversation continues only a list that changed within [CandidateAge] and is not another chat's.
 func (a *attempt) mayContinue(l todo.Snapshot) bool {
 	if !l.Open() || l.Archived && l.ReplacedBy == "" || a.isElsewhere(l) {
 		return false
@@ -479,7 +479,7 @@ func (a *attempt) mayBeOf(l todo.Snapshot) bool {
 	return a.Agent == l.List.Agent && !otherChat && !a.isElsewhere(l)
 }
 
-// isFree reports whether no chat that is here holds a list, or the caller holds or held it in this connection.
+// isFree reports whether a list is free: no chat that is here holds it, or the caller has held it in this connection.
 func (a *attempt) isFree(ctx context.Context, list todo.List) (bool, error) {
 	isMine := func(s Seen) bool {
 		return s.List == list.ID && s.Held > 0 && (a.Conversation.Shared || s.Process == a.board.process)
@@ -491,7 +491,7 @@ func (a *attempt) isFree(ctx context.Context, list todo.List) (bool, error) {
 	return !isTheirs, err
 }
 
-// anyHere reports whether any chat that knows a list and counts is here.
+// anyHere reports whether any chat is here that knows a list and for which counts is true.
 func (a *attempt) anyHere(ctx context.Context, list todo.List, counts func(Seen) bool) (bool, error) {
 	on, err := a.read.SeenOn(ctx, list.Principal, list.ID)
 	if err != nil {

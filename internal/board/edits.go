@@ -58,8 +58,8 @@ func (l Lists) Edit(ctx context.Context, list string, e todo.Edit, by todo.Write
 	return out, err
 }
 
-// InTurn reports whether items of a list may wait for the end of a turn: by its host's hooks its agent is in
-// one, of which they will tell the end. It is false for a sub-agent, whose end no item can delay.
+// InTurn reports whether items of a list may wait for the end of its agent's turn: the host's hooks say that a
+// turn is under way, and will tell its end. It is false for a sub-agent, whose end no item can delay.
 func (l Lists) InTurn(ctx context.Context, s todo.Snapshot) (bool, error) {
 	if s.List.Agent != "" || s.List.Mirrored {
 		return false, nil
@@ -113,7 +113,7 @@ func operationOf(list string, e todo.Edit) todo.Operation {
 	return todo.Operation{ID: "edit:" + todo.Cut(e.Operation, 64), Digest: hex.EncodeToString(sum[:])}
 }
 
-// hasDue reports whether items wait for the end of a turn that has ended, or of which none is known.
+// hasDue reports whether items wait for the end of a turn although it has ended, or no turn is known to be under way.
 func (a *attempt) hasDue(ctx context.Context, ended bool) (bool, error) {
 	if len(a.list.Later) == 0 || ended {
 		return len(a.list.Later) > 0, nil

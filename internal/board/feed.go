@@ -202,8 +202,8 @@ func (f *feed) pull(ctx context.Context, from place) place {
 // place is the Seq up to which the feed has read lists, and that for chats.
 type place struct{ lists, chats int64 }
 
-// standOtherwise returns, for chats saved after a Seq, the lists that they hold, with Stood set, and
-// [todo.Chat.AsList] if they may have a row; and the Seq up to which it has read.
+// standOtherwise returns, for chats saved after a Seq, the lists that they hold, with Stood set, and the
+// chats, as [todo.Chat.AsList], that hold no open list. to is the Seq up to which it has read.
 func (f *feed) standOtherwise(ctx context.Context, after int64) (stands []todo.Snapshot, to int64, err error) {
 	if after == unknownSeq {
 		position, err := f.store.Position(ctx)

@@ -27,7 +27,7 @@ type Keep struct {
 	// Finished is how old a finished list gets, since its last change and since it came to the store, before it
 	// is removed although there is room; 0 is any age. See [Leaving] for what stays.
 	Finished time.Duration
-	// Moving is told, in a sentence, of each step that moves an older store to this version; nil refuses one.
+	// Moving is told, in a sentence, of each step that moves an older store to this version; nil refuses older stores.
 	Moving func(text string)
 	Before func(context.Context) // called as each read and each change of the store begins; nil for nothing
 }
@@ -37,9 +37,9 @@ const (
 	Full = 90
 	// share is the part of [Keep.Bytes], in percent, that the lists of one principal who signed in may take.
 	share = 25
-	// MaxAbandoned is the most lists of a kind that are removed at once.
+	// MaxAbandoned is the most lists of one [todo.Spare] that are removed at once.
 	MaxAbandoned = 16
-	// MaxHolders is how many conversations and names are known to know a list. One more replaces the
+	// MaxHolders is how many conversations and names a store remembers for a list. One more replaces the
 	// conversation that used the list least recently, give or take five minutes.
 	MaxHolders = 1000
 )
@@ -90,8 +90,8 @@ func (k Keep) CheckLists(n int) error {
 
 // Usage is how much of a store is in use.
 type Usage struct {
-	// Begun is how many lists a conversation began since a time, at least up to [Keep.Begun]: only lists that came
-	// to the store, and were changed, since then. Lists is how many its principal has that are not deleted.
+	// Begun is how many lists that a conversation began came to the store, and were changed, since a time. Counting
+	// may end at [Keep.Begun]. Lists is how many lists the principal has that are not deleted.
 	Begun, Lists int
 	// Bytes is the size of all lists, Own that of the principal's; 0 for the server itself, and where both are small.
 	Bytes, Own int64

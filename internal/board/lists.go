@@ -60,7 +60,7 @@ func (l Lists) Load(ctx context.Context, list string, revision int64) (todo.Snap
 	return s, err
 }
 
-// archived returns a newest snapshot as [WithArchiveAfter] has it if no agent of it is here.
+// archived returns a newest snapshot, Archived and Lapsed as [WithArchiveAfter] says if no agent of the list is here.
 func (b *Board) archived(s todo.Snapshot) todo.Snapshot {
 	age := b.now().Sub(s.Updated)
 	s.Lapsed = b.archiveAfter > 0 && !s.Archived && s.Open() && age >= todo.LapseAfter
@@ -68,7 +68,7 @@ func (b *Board) archived(s todo.Snapshot) todo.Snapshot {
 	return s
 }
 
-// archived returns a newest snapshot as [WithArchiveAfter] has it.
+// archived is [Board.archived], but a list whose agent is here does not lapse.
 func (l Lists) archived(ctx context.Context, who *attendance, s todo.Snapshot) (todo.Snapshot, error) {
 	if s = l.board.archived(s); !s.Lapsed {
 		return s, nil
@@ -224,7 +224,7 @@ func (l Lists) Look(ctx context.Context, s todo.Snapshot) {
 	}
 }
 
-// SetCurrent makes a list, of which its agent was shown this revision, the current one of a conversation.
+// SetCurrent makes a list the current one of a conversation, and notes that its agent was shown this revision.
 func (l Lists) SetCurrent(ctx context.Context, c Conversation, s todo.Snapshot) error {
 	here := l.here(c)
 	_, err := l.Hear(ctx, c, func(c *todo.Chat, _ time.Time) { c.GoOn(); c.Serve(here) }, func(tx Tx, chat string) error {
@@ -293,7 +293,7 @@ func (l Lists) Watch(want func(todo.Snapshot) bool) *Watcher {
 	return w
 }
 
-// WatchRevisions is [Lists.Watch] without what agents do.
+// WatchRevisions is [Lists.Watch] without the snapshots that tell only what agents do.
 func (l Lists) WatchRevisions(want func(todo.Snapshot) bool) *Watcher {
 	return l.Watch(func(s todo.Snapshot) bool { return s.Stood == 0 && want(s) })
 }

@@ -174,7 +174,7 @@ func (b *Board) isHere(c todo.Chat) bool { return c.IsHere(b.now(), alive(b.isAl
 
 func (b *Board) isAlive(process string) bool { return process == b.process || b.store.Alive(process) }
 
-// anyChat reports whether is returns true for any chat that knows a list and counts.
+// anyChat reports whether is returns true for the chat of any Seen for which counts does.
 func anyChat(ctx context.Context, r Reader, on []Seen, counts func(Seen) bool, is func(todo.Chat) bool) (bool, error) {
 	for _, s := range on {
 		if !counts(s) {
@@ -187,7 +187,7 @@ func anyChat(ctx context.Context, r Reader, on []Seen, counts func(Seen) bool, i
 	return false, nil
 }
 
-// holds reports whether a list may be a chat's current one: of a shared key, each that it held before may be.
+// holds reports whether a list may be a chat's current one: for a key that chats share, any list that it held may be.
 func (s Seen) holds() bool { return s.Current || s.Held > 0 && todo.IsSeveral(s.Chat) }
 
 // here returns the process that serves a conversation: its host's if detached, else this one, now known as alive.
@@ -303,7 +303,7 @@ func (a *attendance) isOpen(ctx context.Context, list string) (bool, error) {
 	return err == nil && s.Open() && !s.Archived, PassOver(err)
 }
 
-// heldBy returns the ids of the current lists of a chat: that of our tools and that of its host's.
+// heldBy returns the ids of the current lists of a chat: that of this program's tools and that of its host's tool.
 func heldBy(ctx context.Context, read Reader, c todo.Chat) (lists []string, err error) {
 	for _, mirrors := range []bool{false, true} {
 		seen, err := read.Seen(ctx, Key{c.Principal, c.ID, mirrors})

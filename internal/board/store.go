@@ -123,7 +123,7 @@ type Notice struct{ Principal, What string }
 // How many chats, keys and notices a store keeps, and for how long.
 const (
 	MaxChats    = 1000           // chats of a user that held no list
-	BareChatAge = 24 * time.Hour // of such a chat, after it ended
+	BareChatAge = 24 * time.Hour // how long such a chat is kept after it ended
 	MaxKeys     = 1000           // keys of a kind and user
 	KeyAge      = time.Hour
 	MaxNotices  = 1000 // notices of a principal

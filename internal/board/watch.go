@@ -168,9 +168,9 @@ func (l Lists) held(ctx context.Context, principal, list string) (held [][]Seen,
 	return held, err
 }
 
-// Plans returns the ids of the lists that a conversation held, at most the last some, in the order in
-// which they became current. The conversation is one that held the given list and now holds the
-// newest one; if none did, Plans returns the newest alone.
+// Plans returns the ids of the last lists, up to most, that a conversation held, in the order in which
+// they became current. The conversation is one that held the given list and now holds the newest one;
+// if there is none, Plans returns the newest list alone.
 func (l Lists) Plans(ctx context.Context, list string, newest todo.List, most int) ([]string, error) {
 	held, err := l.held(ctx, newest.Principal, list)
 	var plans []string

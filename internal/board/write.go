@@ -205,7 +205,7 @@ func (a *attempt) saw(ctx context.Context, list todo.Snapshot) (todo.Snapshot, e
 	case seen < 0 && (len(a.Lines) == 0 || a.sent.Keeps(list)): // the agent knows the list
 		return shownToAgents(ctx, a.read, list, nil)
 	case list.Settled():
-		return list, nil // whatever is to be done is new
+		return list, nil // all is settled: open items of the write are new
 	}
 	return todo.Snapshot{List: list.List, Items: []todo.Item{}}, nil
 }
