@@ -175,7 +175,7 @@ func checkPath(path string) error {
 	return nil
 }
 
-// stateDir returns our folder in the platform's folder for the state of applications. It need not exist.
+// stateDir returns this program's folder in the platform's folder for the state of applications. It need not exist.
 func stateDir(goos string, getenv func(string) string) (string, error) {
 	under := func(root, path string) string {
 		if root == "" {

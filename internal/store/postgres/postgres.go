@@ -164,7 +164,7 @@ func (s *Store) enter(ctx context.Context) error {
 	return nil
 }
 
-// call runs a method's function, and adds what it did to its error.
+// call calls run. Before an error it puts what, which says what run does.
 func (s *Store) call(ctx context.Context, what string, run func() error) error {
 	err := s.enter(ctx)
 	if err == nil {
@@ -196,11 +196,11 @@ func named(ctx context.Context, what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// otherTables are the error codes (SQLSTATE) for what is not there, and that of todo_mcp.seq for another version.
+// otherTables are the error codes (SQLSTATE) of another version's tables: for what is missing, and from todo_mcp.seq.
 var otherTables = []string{"3F000", "42P01", "42703", "42883", "TM001"}
 
-// isAway reports whether no connection could be made, also because the database starts or stops (57P…), but not if it
-// refused.
+// isAway reports whether no connection could be made, also because the database starts or stops (57P…). It is false
+// for a connection that the database refused.
 func isAway(err error) bool {
 	_, failed := errors.AsType[*pgconn.ConnectError](err)
 	said, isSaid := errors.AsType[*pgconn.PgError](err)
@@ -285,7 +285,7 @@ func one(ctx context.Context, q querier, into []any, query string, args ...any) 
 	return cmp.Or(err, found.Err())
 }
 
-// newReader returns a reader that queries q. call runs a method's function, and adds what it did to its error.
+// newReader returns a reader that queries q, each time within call, which is [Store.call] or [tx.do].
 func newReader(q querier, health *tables.Health, call func(ctx context.Context, what string, run func() error) error) tables.Reader {
 	return tables.NewReader(queries(), func(ctx context.Context, what, sql string, args []any, read func(tables.Rows) error) error {
 		return call(ctx, what, func() error {

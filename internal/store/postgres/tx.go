@@ -148,7 +148,7 @@ func (t *tx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, erro
 	return t.conn.Query(ctx, sql, args...)
 }
 
-// do runs a method's function, and adds what it did to its error. After an error of the database it runs nothing.
+// do calls run. Before an error it puts what, which says what run does. After an error of the database it runs nothing.
 func (t *tx) do(ctx context.Context, what string, run func() error) error {
 	if t.failed != nil {
 		return t.failed

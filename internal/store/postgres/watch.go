@@ -30,7 +30,7 @@ type processes struct {
 	known map[string]seen
 }
 
-// seen is whether a process was alive at a time, which lies in the future while it attends on this store.
+// seen is whether a process was alive at a time. The time lies in the future while the process attends on this store.
 type seen struct {
 	alive bool
 	at    time.Time
@@ -104,8 +104,8 @@ func (s *Store) Alive(process string) bool {
 const (
 	// channel is the channel on which notices are sent, and saves their payload.
 	channel, saves = "todo_mcp", "saves"
-	// noticeInterval is the least time between two notices of a server. Those that save do not send them, because
-	// PostgreSQL commits transactions with notices one after the other.
+	// noticeInterval is the least time between two notices of a server. No transaction with a save sends a notice,
+	// because PostgreSQL commits transactions with notices one after the other.
 	noticeInterval = 20 * time.Millisecond
 	// reconnectAfter is how long to wait after a failure.
 	reconnectAfter = 500 * time.Millisecond

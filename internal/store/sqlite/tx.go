@@ -16,7 +16,7 @@ import (
 
 var _ board.Tx = (*writer)(nil)
 
-// read is the [tables.Query] of the transaction. No statement ends with ctx, as the transaction of others would, too.
+// read is the [tables.Query] of the transaction. No statement ends with ctx: other requests share the transaction.
 func (w *writer) read(ctx context.Context, what, query string, args []any, read func(tables.Rows) error) error {
 	err := w.do(ctx, what, func() error { return w.query(context.Background(), query, args, read) })
 	if err == nil && ctx.Err() != nil {
@@ -25,7 +25,7 @@ func (w *writer) read(ctx context.Context, what, query string, args []any, read 
 	return err
 }
 
-// do runs a method's function, and adds what it did to its error. It notes a failure of the store; a damaged row is none.
+// do calls run. Before an error it puts what, which says what run does. It notes a failure of the store, not of a row.
 func (w *writer) do(_ context.Context, what string, run func() error) error {
 	err := run()
 	if err == nil {
@@ -128,7 +128,7 @@ func (w *writer) Size(context.Context) (bytes int64, err error) {
 	if w.store.keep.Bytes <= 0 {
 		return 0, nil
 	}
-	put := 4 * int64(w.Memory.Put) // a body has an excerpt, and rows an index
+	put := 4 * int64(w.Memory.Put) // an upper bound: excerpts of bodies, and indexes, take space, too
 	if w.sized > 0 {
 		w.sized--
 		if !w.store.keep.IsTight(w.size + put) {

@@ -214,9 +214,9 @@ func (w *writer) open() error {
 		w.close()
 		return describe(s.path, err)
 	}
-	// Now a reader is opened, too. SQLite keeps the shared memory of a log as it was first opened, as long as the
-	// process has the log open. If that was on a read-only file system, nothing could be written later (BAD-INPUT 50).
-	// And on a full disk a writer that opens again after a failure could not make it.
+	// A reader is opened, too. SQLite keeps the shared memory of a log as it was first opened, as long as the process
+	// has the log open: opened first on a read-only file system, it would allow no write later (BAD-INPUT 50). On a
+	// full disk, a writer that opens again after a failure could not make the shared memory.
 	if f, err := s.use(context.Background()); err == nil {
 		_ = f.release()
 	}
@@ -253,9 +253,9 @@ func (w *writer) checkpoint(mode string) error {
 	return err
 }
 
-// settleLog merges a log that other processes left, unless one still reads it, which knows what is on the disk. If the
-// sync of the last commits failed, they may be in the system's memory alone, and a power failure would lose them with
-// all that is appended.
+// settleLog merges a log that other processes left, unless one of them still reads it: that one knows what is on the
+// disk. If the sync of the log's last commits failed, they may be in the system's memory alone. A power failure would
+// lose them, with all that is appended later.
 func (w *writer) settleLog() error {
 	if w.file.log == nil || w.file.log.Size() == 0 {
 		return nil
@@ -325,8 +325,8 @@ func (w *writer) notice(now int64) error {
 	return nil
 }
 
-// write runs the requests of a batch, sets the error of each, and commits. One that fails does not affect the others.
-// Its own error is for all: nothing was stored, unless it wraps board.ErrUnknownOutcome.
+// write runs the requests of a batch, sets the error of each, and commits. A request that fails does not affect the
+// others. If write returns an error, no request was stored, unless the error wraps board.ErrUnknownOutcome.
 func (w *writer) write(batch []*request) (stored bool, err error) {
 	alone := len(batch) == 1
 	unlessAlone := func(statement string) {

@@ -13,7 +13,7 @@ import (
 
 // Dialect is what differs in the SQL of the two databases. All tables have the prefix "main.", as SQLite has it.
 type Dialect struct {
-	// Columns are a snapshot's, of the rows h of history and l of lists. Snapshot reads them, and [current].
+	// Columns are a snapshot's columns, of the rows h of history and l of lists. Snapshot reads them, then [current].
 	Columns  string
 	Snapshot func(Rows) (todo.Snapshot, error)
 	// Newest joins the row h of the newest revision to the row l of its list.
@@ -28,7 +28,7 @@ type Dialect struct {
 	Like string
 	// Checks select texts, each about something wrong with the database itself.
 	Checks []string
-	// Settled is an expression: no save gets a lower Seq any more. It is empty if saves commit in the order of Seq.
+	// Settled is an expression for a Seq below which no save comes any more; empty if saves commit in the order of Seq.
 	Settled string
 	// Position selects a Seq such that all saves up to it can be read.
 	Position string

@@ -9,7 +9,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/board"
 )
 
-// Hints are the watchers of one store. Each has one slot for a hint: a slow one gets one hint for many saves.
+// Hints are the watchers of one store. Each has one slot for a hint: a slow watcher gets one hint for many saves.
 type Hints struct{ slots sync.Map }
 
 // Send hints every watcher that has no hint waiting already.

@@ -79,7 +79,7 @@ func good[T any](ctx context.Context, r Reader, what, sql string, scan func(Rows
 	return found, damaged, err
 }
 
-// atMostGood is [good] for a query that ends with a limit (0: none). Other rows take the place of damaged ones.
+// atMostGood is [good] for a query that ends with a limit (0: none). More rows are read in place of damaged ones.
 func atMostGood[T any](ctx context.Context, r Reader, what, sql string, limit int, scan func(Rows) (T, error), args ...any) ([]T, error) {
 	for most := limit; ; {
 		found, damaged, err := good(ctx, r, what, sql, scan, append(slices.Clone(args), atMost(most))...)
