@@ -36,7 +36,7 @@ func (e Event) earlier(ctx context.Context, lists board.Lists) (string, error) {
 }
 
 const (
-	cleared, goneOn = "clear", "clear, gone on" // why a chat ended that was cleared, before and after another came from it
+	cleared, goneOn = "clear", "clear, gone on" // why a cleared chat ended: before and after a next chat followed it
 	clearLasts      = time.Minute               // how long after that the next chat begins at most
 )
 
@@ -93,8 +93,8 @@ func (e Event) client() string {
 	return ""
 }
 
-// takeOver makes the open list of the chat before the current one of the event's chat. Its agent is told
-// with the next prompt, since Gemini CLI does not pass on what a hook answers to /clear.
+// takeOver makes the open list of an earlier chat current in the event's chat. The agent is told with the
+// next prompt, since Gemini CLI does not pass on what a hook answers to /clear.
 func (e Event) takeOver(ctx context.Context, lists board.Lists, before todo.Chat) error {
 	list, err := lists.Current(ctx, board.Target{Conversation: board.Conversation{Key: before.ID}})
 	if err != nil || !list.Open() {

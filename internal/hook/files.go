@@ -234,7 +234,7 @@ func (s sessions) lookAtCodex(ctx context.Context, home string, lists board.List
 }
 
 // tell records what the process does in its chat, unless a hook told of something later. The chat must be
-// known by hooks of the same process, for Codex be in a turn.
+// known by hooks of the same process or, for Codex, be in a turn.
 func (s session) tell(ctx context.Context, lists board.Lists) error {
 	host, who := process.ID(s.Process), board.Conversation{Key: todo.ChatKey(s.ID)}
 	if host == "" && !s.failed || s.ID == "" || len(s.ID) > todo.MaxLabel {

@@ -362,8 +362,8 @@ func (e Event) launched() (sub Event, task string) {
 	return e, todo.AgentName(todo.OneLine(input.Description, todo.MaxTitle))
 }
 
-// afterTool returns what to do after a call of a tool: mirror it if it is a host's own todo tool,
-// nothing if it is ours, else tell the agent the news.
+// afterTool returns what to do after a call of a tool: mirror it if it is a host's own todo tool, at
+// most note the chat's process (leads) if it is ours, else tell the agent the news.
 func (e Event) afterTool() (*act, error) {
 	host := e.Host
 	if e.Cursor != "" {

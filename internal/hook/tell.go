@@ -18,8 +18,8 @@ import (
 
 type saying func(prompts.Words) string // words something in a language; nil says nothing
 
-// tell asks about for each of some conversations, and returns the first text that comes of it; empty for none.
-// Without conversations they are the agent's: for our tools, then for its host's own.
+// tell calls about for each conversation, and returns the first text that it words; empty for none. Without
+// conversations it takes both of the agent: with our tools, then with its host's own tool.
 func (e Event) tell(ctx context.Context, lists board.Lists, about func(board.Target) (saying, error), of ...board.Conversation) (string, error) {
 	if len(of) == 0 {
 		own := e.chat()
@@ -73,7 +73,7 @@ func (e Event) news(ctx context.Context, lists board.Lists, ended bool) (string,
 	})
 }
 
-// hear changes the agent's chat, or for a sub-agent without an open list, with isMain true, the main agent's.
+// hear changes the agent's chat. For a sub-agent without an open list that is the main agent's; isMain is then true.
 func (e Event) hear(ctx context.Context, lists board.Lists, heard func(c *todo.Chat, isMain bool, at time.Time)) error {
 	isMain := false
 	if e.Agent != "" {

@@ -66,7 +66,7 @@ func (e Event) endTurn(ctx context.Context, lists board.Lists) (string, error) {
 	return text, err
 }
 
-// afterTurn returns what a person added for after the turn. That moves it to the list, so the agent is told once.
+// afterTurn returns the items that a person added for the end of the turn. They move to the list, so they are told once.
 func (e Event) afterTurn(ctx context.Context, lists board.Lists) (string, error) {
 	return e.tell(ctx, lists, func(t board.Target) (saying, error) {
 		list, err := lists.Current(ctx, t)
@@ -102,8 +102,8 @@ func (e Event) isOld(c *todo.Chat, at time.Time) bool {
 	return e.id != "" && at.Before(since) && since.Before(time.Now()) // a time to come: the clock was set back
 }
 
-// idles records that no turn runs, as hosts tell a while after its end. It also ends a turn, or a question, that
-// a person interrupted, of which no other event tells.
+// idles records that no turn runs. Hosts say so a while after a turn ended. It also ends a turn, or a question,
+// that a person interrupted: no other event tells of that.
 func (e Event) idles(ctx context.Context, lists board.Lists) error {
 	_, err := lists.Hear(ctx, e.chat(), func(c *todo.Chat, at time.Time) {
 		if c.Doing != todo.Rests && !e.isOld(c, at) {
