@@ -32,8 +32,8 @@ type Texts struct {
 }
 
 // New returns the texts in a language, which must be one of [Languages]. Files in the folder dir, unless that is
-// empty, replace embedded ones. The error names a file there that cannot be read, is empty or has a mark that the
-// embedded one lacks.
+// empty, replace embedded ones. The error names a file in dir that cannot be read, is empty, or has a mark such as
+// {{goal}} that the embedded file lacks.
 func New(dir, language string) (t *Texts, err error) {
 	t = &Texts{Language: language, files: make(map[string]string)}
 	if t.Words, err = WordsIn(language); err != nil {

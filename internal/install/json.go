@@ -253,8 +253,8 @@ func insertJSON(data []byte, in *hujson.Value, step, value any) ([]byte, error) 
 	return slices.Concat(data[:at], []byte(comma), comments, []byte(begin), text, []byte(behind), data[at+len(comments):]), err
 }
 
-// removeJSON removes the value at a path, and the objects and arrays around it that become empty. One of the root
-// stays if it is the only one: some clients refuse a file without the object of servers.
+// removeJSON removes the value at a path, and the objects and arrays around it that become empty. The only member of
+// the root stays, even if empty: some clients refuse a file without the object of servers.
 func removeJSON(data []byte, tree *hujson.Value, path []any) []byte {
 	n := len(path) - 1
 	above := func() *hujson.Value { return tree.Find(pointer(path[:n])) }

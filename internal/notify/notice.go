@@ -95,7 +95,7 @@ type receiver struct {
 	body        func(n *Notice, topic string) any // returns what is sent, as JSON
 }
 
-// receivers are the kinds. The last one is that of all other addresses.
+// receivers are the kinds of receivers. The last kind matches every address that no other matches.
 var receivers = []receiver{
 	{"ntfy", "ntfy", []string{"ntfy.sh/"}, func(n *Notice, topic string) any {
 		form := forms[n.Event]

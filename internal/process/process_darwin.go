@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readPlace returns the id of the boot.
+// readPlace returns the id of the boot: process numbers mean nothing beyond it.
 func readPlace() string {
 	id, _ := unix.Sysctl("kern.bootsessionuuid") // without it, no process has an id
 	return id
