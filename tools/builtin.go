@@ -64,8 +64,8 @@ func (b BuiltIn) Read(input, response json.RawMessage) (*Call, error) {
 // replacement replaces invalid UTF-8.
 var replacement = []byte("\ufffd")
 
-// mended returns a value with texts that a list can have: without control characters, and of at most limit runes,
-// details fewer.
+// mended returns a value with texts that a list can have: without control characters, and of at most limit runes; the
+// priority, due date and owner have at most [todo.MaxDetail].
 func (v value) mended(limit int) value {
 	if v.kind == '"' && strings.TrimSpace(v.text) != "" {
 		v.text = strings.Map(func(r rune) rune {

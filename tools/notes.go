@@ -169,14 +169,14 @@ func Reminder(w prompts.Words, s todo.Snapshot) string { return reminder(w, s, w
 // Unfinished returns the reminder for an agent that is about to end its turn with open items.
 func Unfinished(w prompts.Words, s todo.Snapshot) string { return reminder(w, s, w.Reminder, w.Finish) }
 
-// Earlier returns the reminder of a list that the session before left open.
+// Earlier returns the reminder of a list that an earlier session left open.
 func Earlier(w prompts.Words, s todo.Snapshot) string {
 	return reminder(w, s, w.Earlier, w.GoOnEarlier)
 }
 
 // Left returns the text, added to a result, about an open list of an earlier session that may be the agent's own. It
-// has all items, so that the agent can send them again. If they do not all fit, or there is only one, sending them
-// proves nothing; the agent is then told to write a list of its own.
+// has all items: an agent that sends them again goes on with the list. If they do not all fit, or there is only one,
+// sending them would not show that the agent knows the list; it is then told to write a list of its own.
 func Left(w prompts.Words, s todo.Snapshot) string {
 	n, goOn := s.Progress(), w.GoOnLeft
 	texts, more := saying(s.Items, ", ", 0, func(i todo.Item, text string) string { return fmt.Sprintf("%s %s (%s)", i.ID, text, i.Status) })

@@ -111,7 +111,7 @@ func (r *reader) steps(args value) []todo.Line {
 	return steps
 }
 
-// step reads the step at index i: a description, or an object with one and perhaps a status in core words.
+// step reads the step at index i: a description, or an object with one and perhaps a core status.
 func (r *reader) step(v value, i int) (step todo.Line) {
 	if inner, ok := v.unquote(); ok && inner.first("content", otherTexts...).kind != 0 {
 		v = inner

@@ -373,8 +373,8 @@ func mirrorTasks(r *reader, _, response value) *Call {
 	}}
 }
 
-// task reads a task from an object: its id, found at key at, the ids under waits of tasks that come first, and other
-// fields. The line lacks what the object lacks.
+// task reads a task from an object. at is the key of its id, for errors, and waits that of the tasks that come first.
+// A field that the object lacks stays empty in the line.
 func (r *reader) task(v value, path string, id value, at, waits string, check func(v value, path string) string) todo.Line {
 	t := todo.Line{ID: check(id, place(path, at)), Text: *cmp.Or(r.detail(v, path, todo.MaxText, "subject"), new(string))}
 	t.WaitsFor = r.ids(v, path, check, waits)
