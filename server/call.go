@@ -15,8 +15,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
-// addTool adds a tool that answers as do does. tool, if it is one of ours, words a model's mistakes, which are
-// results. Other errors become JSON-RPC errors, see [Server.failed].
+// addTool adds a tool whose calls do answers. A model's mistakes become results in the words of tool; nil has none.
+// Other errors become JSON-RPC errors, see [Server.failed].
 func (s *Server) addTool(listed mcp.Tool, tool *tools.Tool, do func(*request, *tools.Tool) (tools.Result, error)) {
 	s.mcp.AddTool(listed, func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		r := identified(ctx, req.Params.Meta)
@@ -54,7 +54,7 @@ func (s *Server) remind(r *request, tool *tools.Tool, err error, refusal tools.R
 // reads are unlisted names by which models, which know them from other products, look for a tool that reads the list.
 var reads = []string{"TodoRead", "todo_read", "read_todos"}
 
-// read answers a call of one of them as a read by the tool that the client is listed.
+// read answers a call by a name in reads as a read by the tool that the client is listed.
 func (s *Server) read(r *request, _ *tools.Tool) (tools.Result, error) {
 	list, err := r.show(board.Target{Conversation: r.who, Agent: r.agent})
 	if err != nil {

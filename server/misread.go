@@ -25,8 +25,8 @@ func noteMisread(ctx context.Context, _ any, _ mcp.MCPMethod, _ any, err error) 
 	}
 }
 
-// refusal returns mcp-go's refusal with the message's id. It words problems of the params, for which mcp-go has names
-// of Go, adds the timeout if that has passed, and names the tools if an unknown one is called.
+// refusal returns mcp-go's refusal with the message's id. It words problems of the params anew, since mcp-go's words
+// have names of Go types. It adds the timeout if that has passed, and names the tools if an unknown one is called.
 func (r *request) refusal(refused mcp.JSONRPCError) mcp.JSONRPCError {
 	if r.message.ID != nil {
 		refused.ID = jsonrpc.RequestID(r.message.ID)

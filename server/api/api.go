@@ -188,7 +188,7 @@ type page struct {
 	revisions   [][]json.RawMessage
 	size        int           // in bytes
 	last        todo.Snapshot // the last one that was added
-	full        bool          // another was not added
+	full        bool          // another one had no room
 }
 
 // newPage returns an empty page with a limit of revisions; 0 means maxListed.

@@ -324,8 +324,8 @@ func plansOf(r *edge.Request, wanted string, newest todo.Snapshot) ([]plan, erro
 	return append(plans, plan{newest.List.ID, newest.Revision}), nil
 }
 
-// workspaceHistory reads a page of the messages of plans, ascending, as messages and as history. Messages are
-// numbered over all plans; the page has those below before, 0 for all, and first is the number of its first one.
+// workspaceHistory reads a page of the messages of plans, each in both forms of addMessage, ascending. Messages are
+// numbered over all plans. The page has numbers below before (0: any); first is the number of its first message.
 func workspaceHistory(r *edge.Request, plans []plan, before int64) (p *page, first int64, err error) {
 	number := int64(0) // of the message to read
 	for _, plan := range plans {

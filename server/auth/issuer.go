@@ -77,8 +77,8 @@ func failed(what string, cause error) error {
 	return fmt.Errorf("%s: %s", what, todo.Cut(strings.Map(visible, cause.Error()), maxQuoted))
 }
 
-// transport is the default one with a limit for answers, maxIssuerAnswer bytes, and for requests, which fail with
-// errTooOften.
+// transport is the default transport with two limits: an answer has at most maxIssuerAnswer bytes, and a request that
+// the limiter does not allow fails with errTooOften.
 type transport struct{ limiter *rate.Limiter }
 
 var errTooOften = errors.New("the issuer was asked too often")

@@ -128,7 +128,7 @@ func (t *Tokens) Check(text string, now time.Time) (Grant, error) {
 	return token.grant(now)
 }
 
-// Granted returns what the token with an id grants, as Check does.
+// Granted returns what the token with an id grants, with the errors of Check.
 func (t *Tokens) Granted(id string, now time.Time) (Grant, error) {
 	token, err := t.find(id)
 	if err != nil {

@@ -343,8 +343,8 @@ func (s *Scanner) Write(p []byte) (int, error) {
 }
 
 // Message returns the method and the id; other fields are zero. The id is nil unless its key came exactly once with a
-// valid value. Without a method both are empty: the client could take an answer to its response for that to one of
-// its requests.
+// valid value. Without a method both are empty: the message may be a response, and the client could take an answer to
+// it for the answer to one of its own requests.
 //
 // mayBeRequest says whether the message must be answered. It is false for a response, and for a whole message with a
 // method and no id; a cut-off part may have had an id.

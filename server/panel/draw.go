@@ -49,7 +49,7 @@ func (d drawing) card(f *account.Group, notes ...Node) Node {
 			If(progress.Done > 0, A(Href(listHref(l.List.ID, 0)), Textf("%d done", progress.Done), glyph("right")))))
 }
 
-// apartFrom says when a list began whose title another one has, too; if others are unknown, the page keeps that.
+// apartFrom says when a list began, if another one has its title. If no other was read, the page keeps what it shows.
 func (d drawing) apartFrom(l todo.Snapshot) Node {
 	return Span(ID("apart-"+l.List.ID), Class("small"), If(d.apart == nil, Attr("data-keep")), Text(strings.TrimRight(" "+d.apart[l.List.ID], " ")))
 }

@@ -109,7 +109,7 @@ func (f *frame) page(main Node) string {
 		"{{waits}}", drawn(waits), "{{views}}", drawn(views), "{{main}}", drawn(main)).Replace(skeleton)
 }
 
-// projects draws the links to projects with active lists, and folded those to the others.
+// projects draws links to projects: first those with active lists, then the others, folded.
 func (f *frame) projects() Node {
 	active := make(map[string]int) // lists by folder
 	for _, l := range f.board.Past {

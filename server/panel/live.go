@@ -37,8 +37,8 @@ type openPage struct {
 	unseen  bool   // the page says that a person's edit waits to be seen
 }
 
-// sharedKey identifies what open pages share: how all lists of a user stand at a time, or an update of one list, by
-// the Seq of a write or of what a hook told, or by a time. own is true for the list's own page.
+// sharedKey identifies what open pages share: how all lists of a user stand at a time, or an update of one list. An
+// update has the Seq of a write or of a change of the chat, or else a time. own is true for the list's own page.
 type sharedKey struct {
 	whose, list string
 	own         bool

@@ -24,7 +24,7 @@ const maxLength = 4096 // the length in bytes above which no text is read
 // Sign returns a value as a signed text of letters, digits, "-", "_" and a dot, valid only for the same purpose. It
 // panics for a value that cannot be JSON.
 func (k Key) Sign(purpose string, value any) string {
-	data, err := jsonv2.Marshal(value) // which needs one byte for "<", and not six // "<" takes one byte, in encoding/json six
+	data, err := jsonv2.Marshal(value) // "<" takes one byte, in encoding/json six
 	if err != nil {
 		panic(err)
 	}
