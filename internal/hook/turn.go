@@ -66,7 +66,7 @@ func (e Event) endTurn(ctx context.Context, lists board.Lists) (string, error) {
 	return text, err
 }
 
-// afterTurn returns the items that a person added for the end of the turn. They move to the list, so they are told once.
+// afterTurn returns the items that a person added for the end of the turn. They move to the list, so are told once.
 func (e Event) afterTurn(ctx context.Context, lists board.Lists) (string, error) {
 	return e.tell(ctx, lists, func(t board.Target) (saying, error) {
 		list, err := lists.Current(ctx, t)
