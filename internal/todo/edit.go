@@ -16,7 +16,7 @@ const (
 	EditBlock     EditKind = "block"     // block an item; Text is why, or empty
 	EditText      EditKind = "text"      // give an item another Text
 	EditAdd       EditKind = "add"       // add an item with a Text at the end; with After to [Snapshot.Later]
-	EditNow       EditKind = "now"       // move an item, or all without one, from [Snapshot.Later] to the list
+	EditNow       EditKind = "now"       // move an item, or all if none is given, from [Snapshot.Later] to the list
 	EditRemove    EditKind = "remove"    // remove an item
 	EditMove      EditKind = "move"      // move an item to an index
 	EditFinish    EditKind = "finish"    // complete all items that are open

@@ -61,7 +61,7 @@ type Item struct {
 	// Added and Deleted are true after a person did that; PersonEdit counts how often an agent tried to undo it.
 	Added      bool       `json:"added,omitempty"`
 	Deleted    bool       `json:"deleted,omitempty"`
-	Said       bool       `json:"said,omitempty"`       // an agent sent the status in a word that is [View.Unlisted]
+	Said       bool       `json:"said,omitempty"`       // an agent sent the status as a core word, see [View.Unlisted]
 	PersonEdit PersonEdit `json:"person_edit,omitzero"` // what a person made of the text
 
 	// Created, Started (first) and Ended (while settled) are UTC; zero if that has not happened.
@@ -214,7 +214,7 @@ func (v View) Core(word string) (Status, bool) {
 	return "", false
 }
 
-// Accepts returns the words that are not Unlisted, without repeats, in the order of [View.Core].
+// Accepts returns the words that the view lists, without repeats, in the order of [View.Core].
 func (v View) Accepts() []string {
 	words := make([]string, 0, 6)
 	for _, s := range []Status{Pending, InProgress, Completed, Failed, Blocked, Cancelled} {
