@@ -35,7 +35,7 @@ func (l Lists) Edit(ctx context.Context, list string, e todo.Edit, by todo.Write
 	}
 	w := Write{Target: Target{List: list, deleted: !e.OfItems()}, Writer: by, Operation: operation,
 		Change: func(d *todo.Draft) error { return d.Edit(e) }}
-	if e.OfItems() && e.Do != todo.EditNow { // EditNow means what waits now
+	if e.OfItems() && e.Do != todo.EditNow { // EditNow moves what waits now, seen by the person or not
 		w.Seen = e.Seen
 	}
 	switch e.Do {

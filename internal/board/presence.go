@@ -174,7 +174,7 @@ func (b *Board) isHere(c todo.Chat) bool { return c.IsHere(b.now(), alive(b.isAl
 
 func (b *Board) isAlive(process string) bool { return process == b.process || b.store.Alive(process) }
 
-// anyChat reports whether is returns true for the chat of any Seen for which counts does.
+// anyChat reports whether is returns true for the chat of any Seen for which counts returns true.
 func anyChat(ctx context.Context, r Reader, on []Seen, counts func(Seen) bool, is func(todo.Chat) bool) (bool, error) {
 	for _, s := range on {
 		if !counts(s) {
