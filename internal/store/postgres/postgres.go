@@ -285,7 +285,7 @@ func one(ctx context.Context, q querier, into []any, query string, args ...any) 
 	return cmp.Or(err, found.Err())
 }
 
-// newReader returns a reader that queries q, each time within call, which is [Store.call] or [tx.do].
+// newReader returns a reader that queries q. Each query runs within call, which treats errors as [Store.call] does.
 func newReader(q querier, health *tables.Health, call func(ctx context.Context, what string, run func() error) error) tables.Reader {
 	return tables.NewReader(queries(), func(ctx context.Context, what, sql string, args []any, read func(tables.Rows) error) error {
 		return call(ctx, what, func() error {
