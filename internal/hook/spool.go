@@ -379,7 +379,7 @@ func (f *spoolFile) read(size int64) error {
 // Front applies the events of a spool before anybody uses the store, each with the time when its hook was told.
 type Front struct {
 	Spool
-	// Store is the store, whose Keep.Before is Settle. Nil applies nothing.
+	// Store is the store to which events are applied; its Keep.Before calls Settle. If nil, no event is applied.
 	Store board.Store
 
 	mu    sync.Mutex
