@@ -210,7 +210,7 @@ func (c taskChange) fields() (sent []string) {
 	return sent
 }
 
-// noItem words that no item has an id, or that a person removed it.
+// noItem says that no item has an id, or that a person removed the item.
 func noItem(w prompts.Words, d *todo.Draft, id string) string {
 	if item, ok := d.TakenAway(id); ok {
 		return fmt.Sprintf(w.TakenAway, id, quote(todo.Excerpt(item.Text)))
