@@ -64,8 +64,8 @@ var English = sync.OnceValue(func() *Texts {
 	return t
 })
 
-// read reads texts of a folder over those that were read before; missing files keep these. A user's own text also
-// replaces the long one.
+// read reads the texts of a folder in place of those that were read before. Without a file the earlier text stays. A
+// user's own text also replaces the long one.
 func (t *Texts) read(folder fs.FS, isOwn bool) error {
 	names, _ := fs.Glob(embedded, "*.md") // a valid pattern has no error
 	for _, name := range names {          // TodoWrite.long.md before TodoWrite.md
@@ -190,7 +190,7 @@ type Words struct {
 	GoOn        string // none; below the open items
 	Finish      string // none; instead of GoOn at the end of a turn
 	GoOnNow     string // none; after what the user added at the end of the turn
-	Earlier     string // as Reminder, for a list of the session before
+	Earlier     string // as Reminder, for a list of an earlier session
 	Left        string // title, items done, all items, items; for an open list of an earlier session
 	GoOnLeft    string // none; after Left, if sending its items continues the list
 	GoOnEarlier string // none; below Earlier, and after Left if it does not
