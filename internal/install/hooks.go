@@ -197,7 +197,7 @@ func (h hookFile) called(value any) string {
 	return ""
 }
 
-// places returns the hooks, the status line or the plugin of this program; of a group with such hooks alone the group.
+// places returns the hooks, the status line or the plugin of this program; for a group of only such hooks, the group.
 func (h hookFile) places() (all []place, err error) {
 	if h.isPlugin() {
 		if h.root[pluginPath] != nil {
@@ -245,7 +245,7 @@ func (h hookFile) placesIn(group any, event string, path ...any) (here []place) 
 	switch {
 	case len(here) < len(hooks) || len(here) == 0:
 		return here
-	case len(here) > 1: // one is enough: matches no command, so the group is replaced
+	case len(here) > 1: // one hook is enough: an empty command is outdated, so that the group is replaced
 		here[0].command = ""
 	}
 	here[0].path = path // only our hooks are in the group

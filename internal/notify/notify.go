@@ -1,9 +1,9 @@
 // Package notify tells a person who is away that a list waits for them, is finished, has failed or was left open, by
 // ntfy, Slack, Discord and plain webhooks.
 //
-// One of all processes on a store sends a notice, once: it claims it in the store before. It is lost if that process
-// ends, or its address does not answer. Texts of lists are sent only with [Config.Texts]. Addresses, which may be
-// secrets, are in no error and no log line.
+// Of all processes on a store, the one that claims a notice in the store sends it, once. The notice is lost if that
+// process ends, or if the address does not answer. Texts of lists are sent only with [Config.Texts]. Addresses, which
+// may be secrets, are in no error and no log line.
 package notify
 
 import (
@@ -156,7 +156,7 @@ func (n *Notifier) read(ctx context.Context, now time.Time) (map[string]*account
 	return groups, err
 }
 
-// tell sends a notice of a group, unless another process has or a limit is reached, and notes that it was told.
+// tell sends a notice of a group, unless another process sent it or a limit is reached, and notes that it was told.
 func (n *Notifier) tell(ctx context.Context, f *account.Group, now time.Time) error {
 	id, state := f.Main.List.ID, f.State()
 	earlier, err := n.Lists.Claim(ctx, f.Main.List, "notice "+string(state), sameAfter-sameAfter/10)

@@ -35,7 +35,7 @@ type ListDocument struct {
 	AllCompleted bool            `json:"all_completed"`         // docs/spec/variants.md P5; never read
 	Explanation  string          `json:"explanation,omitempty"` // what the agent said of this revision
 	Order        todo.PersonEdit `json:"order,omitzero"`        // a person's
-	Gone         []todo.Item     `json:"gone,omitempty"`        // what people removed, and agents of what people had added
+	Gone         []todo.Item     `json:"gone,omitempty"`        // items that people removed, or that people added and agents removed
 	Items        []ItemDocument  `json:"items"`
 	Later        []todo.Item     `json:"later,omitempty"` // waits for the end of the agent's turn
 }

@@ -135,7 +135,7 @@ func notes(s todo.Snapshot, item todo.Item) string {
 	return inBrackets(status) + inBrackets(Beside(s, item)) + inBrackets(overridden)
 }
 
-// Has names the agent that works on an item of a list of several, if of two of one client with a number: "Codex 2".
+// Has names the agent that works on an item, if the list has several. Agents of one client get a number: "Codex 2".
 func Has(s todo.Snapshot, item todo.Item) string {
 	w, number := s.Has(item)
 	name := cmp.Or(Safe(w.Agent), Client(w.Client))

@@ -16,7 +16,7 @@ type Agent struct {
 	Glyph string // the id of its icon; "agent" for most
 }
 
-// Writer returns who made a revision: agent, with the signed-in user if any; of a person the user, or you.
+// Writer returns who made a revision: agent, with the signed-in user if any; for a person the user's name, or you.
 func Writer(w todo.Writer, agent, you string) string {
 	if w.Person {
 		return cmp.Or(Safe(w.User), you)

@@ -230,7 +230,7 @@ func (m *model) itemLines(s todo.Snapshot, item todo.Item, width int, cursor str
 	return lines
 }
 
-// itemNote returns the fate of a person's edit, or how long the item took. A time replaces that an edit was seen.
+// itemNote returns the fate of a person's edit, or how long the item took. A time takes the place of the fate Seen.
 func (m *model) itemNote(s todo.Snapshot, i todo.Item, fate account.Fate) string {
 	switch {
 	case slices.ContainsFunc(s.Later, func(l todo.Item) bool { return l.ID == i.ID }):
