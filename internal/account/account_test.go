@@ -146,8 +146,8 @@ func TestBoard(t *testing.T) {
 	}
 }
 
-// Lists stand as they do since an agent wrote; what a person did later does not count,
-// unless it finished them.
+// A group stands as it does since an agent last wrote. What a person did later counts only
+// if it finished the lists.
 func TestSince(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -284,7 +284,7 @@ func said(h *handed, saw int64) string {
 	return text
 }
 
-// Of a list that no agent is known to have seen nothing is said to be seen.
+// No edit of a list counts as seen if no agent is known to have seen the list.
 func TestHandWithoutAgent(t *testing.T) {
 	h := &handed{revisions: []todo.Snapshot{list("m", 1, "pending")}}
 	h.next(true, func(s *todo.Snapshot) {
@@ -555,7 +555,7 @@ func TestDaysByName(t *testing.T) {
 	}
 }
 
-// Of several days all is told together.
+// The account of several days tells all of them together.
 func TestSeveralDays(t *testing.T) {
 	d := newDiary(t)
 	d.write("01 10:00", "a", "/src/app", "c:A")

@@ -42,8 +42,8 @@ func TestBoardOperations(t *testing.T) {
 	}
 }
 
-// unknownOutcomeStore updates, but returns ErrUnknownOutcome for its first n
-// updates. Then it returns then, if that is not nil.
+// unknownOutcomeStore makes updates, but returns ErrUnknownOutcome for the first n.
+// After these it returns the error then, if that is not nil.
 type unknownOutcomeStore struct {
 	board.Store
 	n    int
@@ -61,8 +61,8 @@ func (s *unknownOutcomeStore) Update(ctx context.Context, key board.Key, change 
 	return err
 }
 
-// A write whose outcome is unknown is repeated once. A repeat that is refused says
-// nothing of the first try, which may have been applied.
+// A write whose outcome is unknown is repeated once. If the repeat fails, the outcome of
+// the first try, which may have been applied, stays unknown.
 func TestBoardResolvesUnknownOutcomes(t *testing.T) {
 	full := errors.New("disk full")
 	for _, c := range []struct {

@@ -21,9 +21,9 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// A chat of which hooks say what it does is among the lists of its own user, until it has a list
-// that is open and after that is finished, with the lists of its sub-agents; who watches is sent it.
-// A read makes none.
+// A chat is among the lists of its own user if hooks say what it does and it has no open list. The
+// lists of its sub-agents are below it. Watchers are sent the chat.
+// A read makes no chat.
 func TestChatsAreAmongLists(t *testing.T) {
 	b := newBoard(t, memory.New())
 	ada := b.For(board.Identity{Principal: "team", Subject: "ada"})
@@ -340,8 +340,8 @@ func TestEveryMethodAsEachIdentity(t *testing.T) {
 	}
 }
 
-// A member of a team has own chats: what is noted, held and known of a chat by its id is
-// another one's for each who signed in, and all have the lists.
+// Each member of a team has own chats, also under the same id: what a chat noted, holds and
+// knows is its member's alone. The lists are shared.
 func TestMembersHaveTheirOwnChats(t *testing.T) {
 	b := newBoard(t, memory.New())
 	alice, bob := b.For(board.Identity{Principal: "team", Subject: "alice"}), b.For(board.Identity{Principal: "team", Subject: "bob"})

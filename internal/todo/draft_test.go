@@ -178,8 +178,8 @@ func TestCheckName(t *testing.T) {
 	}
 }
 
-// A list's title is the one it was given, else its name, else the text of the first item
-// that is open, or of the last one when none is.
+// A list's title is the one it was given, else its name, else its topic, else the text of
+// its first item. A project is the last part of a path.
 func TestTitle(t *testing.T) {
 	items := func(statuses ...todo.Status) (items []todo.Item) {
 		for n, status := range statuses {
