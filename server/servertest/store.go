@@ -156,7 +156,7 @@ func (t slowTx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 	return t.Tx.Save(ctx, next)
 }
 
-// Grows returns a check of how many bytes the heap has grown since, at most.
+// Grows returns a check that the heap has grown by at most a number of bytes since.
 func Grows(t testing.TB) (check func(what string, most int64)) {
 	before := heap()
 	return func(what string, most int64) {

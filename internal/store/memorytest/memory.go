@@ -1,6 +1,6 @@
 // Package memorytest implements board.Store in memory, for tests and for programs of
 // developers. It keeps every promise of board.Store but two: the lists are lost when the
-// process ends, and nothing goes by itself. Of a board.Keep it takes Revisions and Lists.
+// process ends, and no list is removed by itself. It obeys Revisions and Lists of board.Keep.
 package memorytest
 
 import (

@@ -117,7 +117,7 @@ func (l list) says(text string) bool {
 	return text == "" || ok
 }
 
-// saying returns the last revision that says a text, see [todo.Snapshot.Says].
+// saying returns the last revision that has a text, see [todo.Snapshot.Saying].
 func (l list) saying(text string) (todo.Snapshot, bool) {
 	for _, s := range slices.Backward(l.revisions) {
 		if s.Saying(text) != "" {

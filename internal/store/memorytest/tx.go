@@ -117,8 +117,8 @@ func (t *tx) Purge(ctx context.Context, id string, by todo.Writer, now time.Time
 	return ctx.Err()
 }
 
-// clone returns a copy with slices of its own: what is kept, callers may not change. Items is
-// not nil.
+// clone returns a copy with slices of its own, so that no caller changes what the store keeps.
+// Items is not nil.
 func clone(s todo.Snapshot) todo.Snapshot {
 	s.Items, s.Gone, s.Later = append([]todo.Item{}, s.Items...), slices.Clone(s.Gone), slices.Clone(s.Later)
 	r := &s.Report

@@ -149,7 +149,7 @@ func chatSeq(t *testing.T, s board.Store) {
 		t.Errorf("seqs %d after %d", seqs, start)
 	}
 	checkEqual(t, "chats after the start", []string{"a", "b", "c"}, ids(t, s, board.ChatQuery{AfterSeq: start}))
-	// Who removes what was saved last gives its number to nobody.
+	// The Seq of what was saved last is not given again after a removal.
 	purged, err := Purge(t.Context(), s, todo.Writer{}, time.Now(), "b")
 	if err != nil || len(purged) != 1 {
 		t.Fatal(purged, err)
@@ -306,7 +306,7 @@ func overChats(t *testing.T, s board.Store) {
 	unused.Used, lately.Used = time.Now().Add(-board.SeenAge-time.Hour), time.Now().Add(-board.SeenAge+time.Hour)
 	mustSaveChat(t, s, unused)
 	mustSaveChat(t, s, lately)
-	for n := range 2 { // what is old is told by the save before
+	for n := range 2 { // age is counted to the time of the save before
 		l := list(fmt.Sprint("new", n), "w", 1)
 		l.Updated = time.Now()
 		mustSave(t, s, l)
@@ -446,8 +446,8 @@ func newestNotices(t *testing.T, s board.Store) {
 	}
 }
 
-// claimsAtOnce tests that of several processes that claim the same at once one has it, again
-// when the time is over.
+// claimsAtOnce tests that of several processes that claim the same notice at once one gets it,
+// and again after the time of the claim.
 func claimsAtOnce(t *testing.T, s board.Store) {
 	for _, now := range []time.Time{time.Now().Add(-30 * time.Minute), time.Now()} {
 		var have atomic.Int32

@@ -147,8 +147,8 @@ func findByOperation(t *testing.T, s board.Store) {
 	}
 }
 
-// findText tests that a text is found in any revision of a list, in the last one in which
-// it stands, in titles, texts and reasons alone, and whatever it has a meaning in.
+// findText tests that a text is found in the last revision that has it, in titles, texts and
+// reasons alone, also a text with characters that have a meaning in SQL or JSON.
 func findText(t *testing.T, s board.Store) {
 	revision := func(id, workspace string, texts ...string) {
 		t.Helper()

@@ -297,7 +297,7 @@ func expired(t *testing.T, s board.Store) {
 	for begun := time.Now().Round(0); time.Since(begun) < 2*time.Microsecond; { // some clocks tick 64 times a second
 		runtime.Gosched()
 	}
-	mustSave(t, s, one("last", func(l *todo.Snapshot) { l.Updated = time.Now() })) // by its time it is told what is old
+	mustSave(t, s, one("last", func(l *todo.Snapshot) { l.Updated = time.Now() })) // its time is the one to which age is counted next
 	mustSave(t, s, one("next", func(*todo.Snapshot) {}))
 	found := must[[]todo.Snapshot](t)(s.Find(t.Context(), board.Query{OldestFirst: true}))
 	var left []string

@@ -170,8 +170,8 @@ func seenInTx(t *testing.T, s board.Store) {
 	checkTx(t, s, []string{"a", "b"}, x, y)
 }
 
-// RunAging tests what of it outlasts [board.SeenAge]. open returns an empty store
-// with a function that makes all of it older; the suite closes it.
+// RunAging tests which rows of what chats have seen outlast [board.SeenAge]. open returns
+// an empty store, which the suite closes, and a function that makes all rows older.
 func RunAging(t *testing.T, open func(t testing.TB) (s board.Store, age func(by time.Duration))) {
 	s, age := open(t)
 	defer s.Close()
