@@ -233,8 +233,8 @@ func (l Lists) hearKnown(ctx context.Context, c Conversation, heard func(c *todo
 // chatAge is how long ago [Lists.WithChats] requires a chat to have been used.
 const chatAge = 7 * 24 * time.Hour
 
-// WithChats adds to lists, as [todo.Chat.AsList], the chats of the identity's own user that have a row, see hasRow.
-// They become the Parent of lists of their sub-agents.
+// WithChats adds to lists, as [todo.Chat.AsList], the chats of the identity's own user that are shown as lists, see
+// hasRow. They become the Parent of lists of their sub-agents.
 func (l Lists) WithChats(ctx context.Context, lists []todo.Snapshot) ([]todo.Snapshot, error) {
 	q := ChatQuery{UsedSince: l.board.now().Add(-chatAge)}
 	if !l.all {
@@ -275,8 +275,8 @@ func (l Lists) ChatAsList(ctx context.Context, id string) (todo.Snapshot, error)
 	return s, err
 }
 
-// hasRow reports whether a chat is shown as a list: hooks say what its agent does, it is here, it
-// holds no open list, and it is not a sub-agent's.
+// hasRow reports whether a chat is shown as a list: hooks say what its agent does, the chat is here,
+// it holds no open list, and it is not a sub-agent's.
 func (a *attendance) hasRow(ctx context.Context, c todo.Chat) (bool, error) {
 	if c.Parent != "" || c.Doing == todo.NotKnown || !a.isHere(c) {
 		return false, nil

@@ -91,9 +91,9 @@ func itemsOf(ids string) (items []Item) {
 // InSameOrder reports whether the items that two lists share are in the same order in both.
 func InSameOrder(a, b []Item) bool { return len(movedItems(a, b)) == 0 }
 
-// movedItems returns the ids of items that have to move for the items in both a and b to be in one
-// order: those that in b come after one that they precede in a, or those that come before one that
-// they follow in a, whichever are fewer.
+// movedItems returns the ids of items to move, so that the items that a and b share have one order. These
+// are the items of b behind one that follows them in a, or the items before one that precedes them in a:
+// whichever are fewer.
 func movedItems(a, b []Item) map[string]bool {
 	n := min(len(a), len(b))
 	if slices.EqualFunc(a[:n], b[:n], func(x, y Item) bool { return x.ID == y.ID }) {
