@@ -143,8 +143,8 @@ type line struct {
 	Changes   map[string]any `json:"changes,omitzero"` // nil if unknown
 }
 
-// countChanges describes a revision: how many items were added, removed, moved and changed; renamed for another given
-// title; archived and deleted, if they differ, as they are now.
+// countChanges describes a revision: how many items were added, removed, moved and changed, and "renamed" if the given
+// title changed. "archived" and "deleted" have their new values if these changed.
 func countChanges(before, after todo.Snapshot) map[string]any {
 	changes := make(map[string]any)
 	for _, d := range todo.Diff(before, after) {

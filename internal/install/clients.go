@@ -231,7 +231,7 @@ func ParseKinds(text string) ([]Kind, error) {
 
 // chosen returns those of kinds that a client can run, and those that come with them. Edits and Waiting come
 // with each other and with Wake, since the same hooks say that an agent works and that its turn ended. A kind
-// also comes if a chosen one runs its hook for all tools anyway.
+// also comes if a hook of a chosen kind runs at its event for all tools anyway.
 func (s *hookSetup) chosen(kinds []Kind) (all []Kind) {
 	if s == nil {
 		return nil

@@ -57,7 +57,7 @@ type hookFile struct {
 var errSlowHooks = errors.New("hooks are not for npx, which takes too long for what runs with each todo: " +
 	"npm install --global todo-mcp, then todo-mcp install --hooks")
 
-// hookFile returns an edit of a client's file of hooks, perhaps that of change. The hooks use the server's store.
+// hookFile returns change's edit of a client's file of hooks, a new one if it has none. The hooks use server's store.
 func (c Client) hookFile(m Machine, o Options, server Server, change *Change) (h hookFile, err error) {
 	command, unknown := m.Command(c.IsDesktop)
 	h = hookFile{hookSetup: c.hooks, host: c.Name, machine: m, shell: shell.POSIX, store: storeOf(server.Args), err: unknown}

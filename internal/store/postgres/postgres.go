@@ -232,7 +232,7 @@ func (s *Store) SessionKey(ctx context.Context, fresh []byte) (key []byte, err e
 	return key, err
 }
 
-// Check is [tables.Reader.Check] at one moment. The database's own structures are for data_checksums and amcheck.
+// Check is [tables.Reader.Check] at one moment. PostgreSQL's data_checksums and amcheck check its own structures.
 func (s *Store) Check(ctx context.Context, found func(problem string)) (revisions int, err error) {
 	return revisions, s.call(ctx, "check store", func() error {
 		return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) (err error) {
