@@ -176,7 +176,7 @@ type toolUse struct {
 	Input   struct {
 		Todos []todoItem `json:"todos"`
 	} `json:"input"`
-	// Parent is set for a sub-agent's call, which a front end can skip: the first block of the main agent's list.
+	// Parent is the first block of the main agent's list, in a sub-agent's call: a front end can skip such calls.
 	Parent string `json:"parent_tool_use_id,omitempty"`
 }
 

@@ -114,7 +114,7 @@ func stoppedAt(l todo.Snapshot) string {
 	return "next: " + render.Safe(todo.Cut(next.Text, maxShown))
 }
 
-// itemOf returns the view of an item. With rests no agent works on its list, and no time runs.
+// itemOf returns the view of an item. If rests is true, no agent works on the list, and the item's time does not run.
 func itemOf(i todo.Item, rests bool) itemView {
 	v := itemView{ID: i.ID, Title: render.Safe(i.Title()), Text: render.Safe(i.Text), Status: i.Status, Reason: render.Safe(i.Reason)}
 	if !slices.Contains(todo.Statuses(), i.Status) {
