@@ -15,8 +15,8 @@ const pollInterval = 3 * time.Second
 // unknownSeq stands for the Seq of the newest snapshot when the store could not be read.
 const unknownSeq = -1
 
-// feed delivers snapshots to watchers, and calls to followers of calls: those of this process as they are made, all
-// else as it reads it from the store, while there is a follower.
+// feed delivers snapshots to watchers, and calls to followers of calls. Calls of this process are delivered as they are
+// made; all else is read from the store, while there is a follower.
 type feed struct {
 	store   Store
 	process string

@@ -19,9 +19,9 @@ type Keep struct {
 	// Lists is how many lists a principal may have, and Begun how many one conversation may begin in a day; 0 is
 	// any number. A save that would begin one more fails with [ErrTooManyLists].
 	Lists, Begun int
-	// Bytes is the size that the store may grow to, and of it a [share] for each principal who signed in; 0
-	// is any. When [Full] of either is in use no list begins any more, and when all of it is, none changes:
-	// these saves fail with [ErrStoreFull].
+	// Bytes is the size that the store may grow to; 0 is any. A principal who signed in may use a [share] of
+	// it. When [Full] of the store or the share is in use, no list begins any more; when all of it is, no list
+	// changes. These saves fail with [ErrStoreFull].
 	Bytes     int64
 	Abandoned time.Duration // how old the last change is of lists that [Keep.MakeRoom] may remove; 0 removes none
 	// Finished is how old a finished list gets, since its last change and since it came to the store, before it

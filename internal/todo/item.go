@@ -198,7 +198,7 @@ func (v View) Lines(items []Item) []Line {
 
 // Core returns the core status for one of the view's words. If several statuses share the word, it is
 // the one spelled so, else the first of pending, in progress, completed, failed, blocked and
-// cancelled. ok is false for any other word, unless it is [View.Unlisted].
+// cancelled. ok is false for any other word but a core status that [View.Unlisted] allows.
 func (v View) Core(word string) (Status, bool) {
 	if s := Status(word); v.Words[s] == word {
 		return s, word != ""
