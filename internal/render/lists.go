@@ -122,8 +122,8 @@ func Standing(f account.Group, asks string, now time.Time, lists ...todo.Snapsho
 	return joined(" · ", word, question(asks), PutAway(s, lists...), When(f.Since(), now), Safe(s.List.Place()), Client(account.Client(s)))
 }
 
-// table draws rows; the first is the head. It leaves out empty columns, and if there is not enough width those before
-// the last, until four are left.
+// table draws rows; the first is the head. It leaves out empty columns, and if there is not enough width, the columns
+// before the last one, until four are left.
 func table(rows [][]string, width int) string {
 	widths, shown := make([]int, len(rows[0])), []int{}
 	for i := range widths {

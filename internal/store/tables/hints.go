@@ -19,9 +19,9 @@ func (h *Hints) Send() {
 	}
 }
 
-// Watch calls hint at once and after each Send. It calls look after settle (after each hint if settle > 0), when told
-// receives, and after the time that look returned (0: none). It returns look's error, [board.ErrClosed] after closed,
-// or nil when ctx ends.
+// Watch calls hint at once and after each Send. It calls look a time settle after it began and, if settle > 0, after
+// each hint; whenever told receives; and after the time that the last look returned (0: none). It returns look's error,
+// [board.ErrClosed] after closed, or nil when ctx ends.
 func (h *Hints) Watch(ctx context.Context, closed <-chan struct{}, hint func(), settle time.Duration, told <-chan struct{},
 	look func() (again time.Duration, err error)) error {
 	slot := make(chan struct{}, 1)
