@@ -42,8 +42,8 @@ type Config struct {
 	Version    string
 	List       string // the name of the list that the user chose for this process; may be empty
 	// Panel is the address of the panel, which instructions name for users; empty for none. A server that serves the
-	// panel itself may set it between [New] and the first message. Then only the app page has it, for links: who
-	// added the server by its address knows it.
+	// panel itself may set Panel between [New] and the first message. Then only the app page has it, for links: a
+	// person who added the server by its address knows the address.
 	Panel string
 	Dir   string // the working directory; may be empty
 	Host  string // on stdio the process id of the client's host; empty if it is unknown

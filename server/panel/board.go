@@ -310,7 +310,7 @@ func projectSections(s groups, room, cards, rows int) (out []section, err error)
 }
 
 // complete replaces the excerpts in a group by whole lists. A list that was deleted meanwhile stays an
-// excerpt, and so does a damaged one, of which it tells (BAD-INPUT 130).
+// excerpt, and so does a damaged one: isDamaged is true then (BAD-INPUT 130).
 func (s groups) complete(f *account.Group) (isDamaged bool, err error) {
 	excerpts := []*todo.Snapshot{&f.Main}
 	for i := range f.Subs {
