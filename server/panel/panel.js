@@ -97,10 +97,11 @@ async function load(url, how) {
   const mine = ++loads;
   going = mine;
   const { seq } = page();
-  let html;
-  try { html = await (await fetch(url, { signal: AbortSignal.timeout(15000) })).text(); } catch { if (how === 'refresh') setTimeout(refresh, 2000); return false; } finally { if (going === mine) going = 0; }
-  const doc = new DOMParser().parseFromString(html, 'text/html');
-  if (!document.hidden) await new Promise(requestAnimationFrame); // reading a large page and showing it are two short tasks
+  let doc;
+  try {
+    doc = new DOMParser().parseFromString(await (await fetch(url, { signal: AbortSignal.timeout(15000) })).text(), 'text/html');
+    await new Promise((go) => setTimeout(go)); // to read a large page and to show it are two short tasks
+  } catch { if (how === 'refresh') setTimeout(refresh, 2000); return false; } finally { if (going === mine) going = 0; }
   if (mine !== loads) return false;
   if (how === 'refresh' && page().seq !== seq) { refresh(); return false; } // it may be older than what is shown by now
   // A store that is late has its time, and the person what was read before.
