@@ -297,7 +297,7 @@ func noCopies(t *testing.T, dir, whole string) map[string]string {
 	wrong := make(map[string]string)
 	place := func(name, says string) string {
 		path := filepath.Join(dir, name)
-		wrong[path] = path + " is no copy of a store: " + says
+		wrong[path] = path + " is not a copy of a store: " + says
 		return path
 	}
 	command(t, nil, "sqlite3", place("another", "it is another program's database"), "CREATE TABLE theirs (x)")

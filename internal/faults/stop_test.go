@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -165,7 +164,7 @@ func stopServing(t *testing.T, path string, calls int, out *inFlight) {
 	for range calls / sessions * sessions {
 		<-sent
 	}
-	s.awaitRead(t)
+	s.awaitBegun(calls)
 	signalled := time.Now()
 	check(t, s.Terminate())
 	for { // until it has taken the signal
@@ -193,24 +192,15 @@ func once(c *chattest.Chat, id int, tool, args string, sent chan<- struct{}) (ch
 	return c.Send(httptrace.WithClientTrace(context.Background(), trace), servertest.Call(id, tool, args))
 }
 
-// awaitRead waits until the server has read all requests that it was sent. Those
-// that it has not read when it is told to end it never answers.
-func (s *serving) awaitRead(t *testing.T) {
-	t.Helper()
-	_, port, err := net.SplitHostPort(strings.TrimPrefix(s.url, "http://"))
-	check(t, err)
-	number := must(strconv.Atoi(port))(t)
-	// A line is a connection: "N: ADDRESS:PORT REMOTE STATE SENDING:UNREAD …", in
-	// hexadecimal. One that the listener holds is not accepted yet.
-	unread := regexp.MustCompile(fmt.Sprintf(`(?m)^ *\d+: 0100007F:%04X \S+ \S+ [0-9A-F]+:(0*[1-9A-F][0-9A-F]*) `, number))
-	look := time.NewTicker(5 * time.Millisecond)
-	defer look.Stop()
-	for {
-		connections := must(os.ReadFile("/proc/net/tcp"))(t)
-		if !unread.Match(connections) {
-			return
+// awaitBegun waits until the server has begun so many requests: each has two goroutines then. It never
+// answers those that it has not begun when it is told to end.
+func (s *serving) awaitBegun(requests int) {
+	goroutines := regexp.MustCompile(`(?m)^go_goroutines ([0-9]+)$`)
+	for begun := 0; begun < 2*requests; {
+		_, metrics := get(s.url + "/metrics")
+		if found := goroutines.FindStringSubmatch(metrics); found != nil {
+			begun, _ = strconv.Atoi(found[1])
 		}
-		<-look.C
 	}
 }
 
