@@ -52,20 +52,25 @@ func newFeed(store Store, process string) *feed {
 func (f *feed) follow(w *follower) {
 	w.feed = f
 	w.open, w.end = context.WithCancel(f.open)
-	f.mu.Lock()
-	isRead, from := f.stopRun != nil, int64(unknownSeq)
-	f.mu.Unlock()
-	if !isRead {
-		from = f.position() // without the lock: the store may be slow
+	if !f.add(w, unknownSeq, false) {
+		f.add(w, f.position(), true) // read without the lock: the store may be slow
 	}
+}
+
+// add adds a follower and, if nobody reads the store, begins to read it after a Seq, or returns false unless it may begin.
+func (f *feed) add(w *follower, from int64, begins bool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.stopRun == nil && !begins {
+		return false
+	}
 	w.all[w] = struct{}{}
 	if f.stopRun == nil && f.open.Err() == nil {
 		ctx, stop := context.WithCancel(f.open)
 		f.stopRun = stop
 		f.goroutines.Go(func() { f.run(ctx, from) })
 	}
+	return true
 }
 
 // end ends all followers, and waits for run.

@@ -293,9 +293,9 @@ func (l Lists) Watch(want func(todo.Snapshot) bool) *Watcher {
 	return w
 }
 
-// WatchRevisions is [Lists.Watch] without the snapshots that tell only what agents do.
+// WatchRevisions is [Lists.Watch] without the snapshots that tell only what agents do: for these it calls want alone.
 func (l Lists) WatchRevisions(want func(todo.Snapshot) bool) *Watcher {
-	return l.Watch(func(s todo.Snapshot) bool { return s.Stood == 0 && want(s) })
+	return l.Watch(func(s todo.Snapshot) bool { return want(s) && s.Stood == 0 })
 }
 
 // Calls returns a follower of all calls on these lists from now on, in any process. It must be closed.

@@ -185,6 +185,32 @@ func TestACurrentListIsReadAgain(t *testing.T) {
 	})
 }
 
+// A list may come to be archived by what its agents do, without a revision.
+func TestWhatAgentsDoIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, who := newHub(t, memory.New(), 4, 20), board.Conversation{Key: "chat:a"}
+		current := takesUp(t, r, who, "chat:b")
+		told, c := make(chan mcp.JSONRPCNotification, 20), Client{Session: "s", Conversation: who, Listen: []byte("1")}
+		subscribe(t, r, c, One+current.List.ID)
+		subscribe(t, r, c, All)
+		serve(t, r, c, told)
+		synctest.Wait()
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		for len(told) > 0 {
+			<-told
+		}
+		if _, err := r.Board.As("").Hear(t.Context(), who, func(c *todo.Chat, at time.Time) { c.Says(todo.Rests, "", at) }); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if len(told) != 2 {
+			t.Errorf("the list and the list of all are told %d times of an agent that rests", len(told))
+		}
+	})
+}
+
 // BAD-INPUT 64: one who signed in may have half of all, in any number of sessions.
 func TestSubscriptionsAreCountedByUser(t *testing.T) {
 	r := newHub(t, memory.New(), 1, 4)

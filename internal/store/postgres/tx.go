@@ -154,7 +154,7 @@ func (t *tx) do(ctx context.Context, what string, run func() error) error {
 		return t.failed
 	}
 	err := named(ctx, what, run())
-	if !errors.Is(err, board.ErrNotFound) && !errors.Is(err, board.ErrDamaged) {
+	if !board.IsRefusal(err) && !errors.Is(err, board.ErrDamaged) {
 		t.failed = err
 	}
 	return err

@@ -390,7 +390,15 @@ func full(t *testing.T, s board.Store) {
 	}
 	old := chat("old")
 	old.Title.Text = "it goes on"
-	mustSaveChat(t, s, old)
+	if err := s.Update(t.Context(), board.Key{}, func(tx board.Tx) error {
+		if _, err := tx.SaveChat(t.Context(), chat("new")); !errors.Is(err, board.ErrStoreFull) {
+			t.Errorf("79: a chat beside what goes on: %v", err)
+		}
+		_, err := tx.SaveChat(t.Context(), old)
+		return err
+	}); err != nil {
+		t.Errorf("79: after a refusal the rest of an update: %v", err)
+	}
 	if got, err := s.Load(t.Context(), "a", 0); err != nil || got.Revision != 2+more {
 		t.Errorf("65: revision %d, want %d: %v", got.Revision, 2+more, err)
 	}
