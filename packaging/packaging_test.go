@@ -13,7 +13,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// read returns the files in a folder whose names end in one of suffixes, by path.
 func read(t *testing.T, dir string, suffixes ...string) map[string]string {
 	t.Helper()
 	files := make(map[string]string)

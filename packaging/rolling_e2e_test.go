@@ -37,7 +37,6 @@ var (
 
 func TestMain(m *testing.M) { os.Exit(programtest.Run(m, &program, &report)) }
 
-// freePort returns a port that nobody uses on any address.
 func freePort(t *testing.T) string {
 	t.Helper()
 	l := servertest.Must(net.Listen("tcp", ":0"))(t)
@@ -67,13 +66,11 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
-// newToken returns a new token of a principal.
 func (s *site) newToken(t *testing.T, principal string) string {
 	t.Helper()
 	return strings.Fields(string(s.run(t, nil, "token", "new", principal, "--tokens", s.tokens)))[0]
 }
 
-// run runs a command of the program and returns what it prints.
 func (s *site) run(t *testing.T, in []byte, args ...string) []byte {
 	t.Helper()
 	cmd := exec.Command(program, args...)
@@ -96,7 +93,6 @@ func (s *site) replica(t *testing.T, ip string, others ...string) *programtest.P
 	return p
 }
 
-// await asks an address until it answers with 200 and a text.
 func (s *site) await(t *testing.T, address, text string) {
 	t.Helper()
 	late, again := time.After(20*time.Second), time.NewTicker(10*time.Millisecond)
@@ -202,7 +198,6 @@ func (n *tenant) address() string {
 	return "https://" + n.name + ".localhost:" + n.site.proxy
 }
 
-// RoundTrip sends a request to the proxy, with the token.
 func (n *tenant) RoundTrip(r *http.Request) (*http.Response, error) {
 	r.Header.Set("Authorization", "Bearer "+n.token)
 	return n.site.client.Transport.RoundTrip(r)
@@ -234,7 +229,6 @@ func (n *tenant) writes(ctx context.Context, t *testing.T, agent int) {
 	}
 }
 
-// lists returns what the tenant is shown of all lists at an address.
 func (n *tenant) lists(t *testing.T, address string) string {
 	t.Helper()
 	res := servertest.Must((&http.Client{Transport: n}).Get(address + "/api/lists"))(t)

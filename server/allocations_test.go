@@ -28,7 +28,6 @@ func (c cost) String() string {
 	return fmt.Sprintf("%.0f allocations, %.0f bytes", c.Allocations, c.Bytes)
 }
 
-// over returns a cost as a multiple of another one, with two digits.
 func (c cost) over(floor cost) cost {
 	two := func(x float64) float64 { return math.Round(100*x) / 100 }
 	return cost{two(c.Allocations / floor.Allocations), two(c.Bytes / floor.Bytes)}
@@ -89,7 +88,6 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// compareCost fails if a call costs more than it did, and says so if it costs much less.
 func compareCost(t *testing.T, call string, is, was cost) {
 	const repeat = "`go test ./server -run TestAllocations -update`"
 	for kind, of := range map[string]struct{ is, was, tolerated float64 }{

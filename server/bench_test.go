@@ -22,7 +22,6 @@ import (
 // that it is answered.
 type caller func(n int)
 
-// comparison is a way to call servers, with plans of so many items.
 type comparison struct {
 	transport string // "stdio" or "HTTP"
 	items     int
@@ -34,7 +33,6 @@ func comparisons() []comparison {
 
 func (c comparison) String() string { return fmt.Sprintf("%s, %d items", c.transport, c.items) }
 
-// floor returns the caller of a bare server of mcp-go.
 func (c comparison) floor(t testing.TB) caller {
 	floor := servertest.Floor()
 	if c.transport == "stdio" {
@@ -43,7 +41,6 @@ func (c comparison) floor(t testing.TB) caller {
 	return c.overHTTP(t, mcpserver.NewStreamableHTTPServer(floor))
 }
 
-// own returns the caller of this server on a store.
 func (c comparison) own(t testing.TB, store board.Store) caller {
 	s := servertest.New(t, store, func(c *server.Config) { c.Publish = []string{"auto"} })
 	if c.transport == "stdio" {
@@ -90,7 +87,6 @@ func (c comparison) overPipe(t testing.TB, p *servertest.Pipe) caller {
 	})
 }
 
-// overHTTP calls a handler without a network.
 func (c comparison) overHTTP(t testing.TB, h http.Handler) caller {
 	request := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", nil)
 	request.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}

@@ -131,7 +131,6 @@ func TestFolderInHeader(t *testing.T) {
 	}, chattest.Sessionless)
 }
 
-// missing is the id of no list.
 const missing = "zzzzzzzzzzzzzzzzzzzzzzzzzz"
 
 // BAD-INPUT 34: by whatever message; the list is not held afterwards, and in no list of lists.

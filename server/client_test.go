@@ -34,7 +34,6 @@ func TestOfficialClient(t *testing.T) {
 	}
 }
 
-// useAsClient connects the SDK's client and uses each feature of the server once.
 func useAsClient(t *testing.T, transport mcp.Transport, era string) {
 	ctx := t.Context()
 	updated := make(chan string, 10)

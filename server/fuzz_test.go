@@ -17,7 +17,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
-// fuzzed is a server in whose store another principal has a list as well.
 type fuzzed struct {
 	store   board.Store
 	server  *server.Server
@@ -35,7 +34,6 @@ func newFuzzed(t *testing.T) *fuzzed {
 	return f
 }
 
-// own returns the lists of the server's own principal.
 func (f *fuzzed) own(t *testing.T) []todo.Snapshot {
 	t.Helper()
 	own := ""

@@ -73,7 +73,6 @@ func TestPublishedTools(t *testing.T) {
 	}
 }
 
-// withoutOutput returns a tool as listed, without its output schema.
 func withoutOutput(t *testing.T, raw json.RawMessage) json.RawMessage {
 	t.Helper()
 	var tool map[string]json.RawMessage
@@ -166,7 +165,6 @@ func TestDocumentedClients(t *testing.T) {
 	checkTable(t, "lists.md", "conversations", conversationsTable())
 }
 
-// checkTable checks what stands between two marks of a document.
 func checkTable(t *testing.T, document, mark, want string) {
 	t.Helper()
 	begin, end := "<!-- "+mark+" -->\n", "<!-- /"+mark+" -->\n"
@@ -186,7 +184,6 @@ func checkTable(t *testing.T, document, mark, want string) {
 	}
 }
 
-// conversationsTable returns in markdown by what clients' chats are told apart.
 func conversationsTable() string {
 	return "| client | certain by | without that, over stdio | known by |\n|---|---|---|---|\n" + grouped(func(c clients.Client) string {
 		certain, stdio, known := "its session over HTTP", "its process, from the first write on", "what programs of its kind do"
@@ -236,7 +233,6 @@ func grouped(say func(clients.Client) string) (rows string) {
 	return rows
 }
 
-// listedTable returns in markdown which tool each client is listed.
 func listedTable() string {
 	return "| client | tool |\n|---|---|\n" + grouped(func(c clients.Client) string {
 		if len(c.Tools) == 0 {
@@ -246,7 +242,6 @@ func listedTable() string {
 	}) + "| all others, and each client over HTTP without a session | `TodoWrite` |\n"
 }
 
-// clientsTable returns in markdown which clients get structured content.
 func clientsTable() string {
 	names := make(map[bool][]string)
 	for _, c := range clients.All() {

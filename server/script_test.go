@@ -65,7 +65,6 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// stage is servers in the test's process.
 type stage struct {
 	*chattest.Rig
 	open    func() *chattest.Rig
@@ -79,7 +78,6 @@ func newStage(r *chattest.Rig, open func() *chattest.Rig) *stage {
 		make(map[string]*chattest.Beacon)}
 }
 
-// Begin begins a chat, on the connection of its client's chats.
 func (s *stage) Begin(_ string, p map[string]string) *chattest.Chat {
 	list := p["list"]
 	if s.By.Piped() {
@@ -124,7 +122,6 @@ func (s *stage) Begin(_ string, p map[string]string) *chattest.Chat {
 	return c
 }
 
-// Does does what a line says that is about servers.
 func (s *stage) Does(of *chattest.Script, words []string) bool {
 	rest := strings.Join(words[1:], " ")
 	words = append(words, "", "")
@@ -182,7 +179,6 @@ func (s *stage) Does(of *chattest.Script, words []string) bool {
 	return true
 }
 
-// Fact returns what is stored of a list.
 func (s *stage) Fact(list, word string) (string, bool) {
 	l, agents := s.Load(list), s.Subs(list)
 	slices.Sort(agents)
@@ -200,7 +196,6 @@ func (s *stage) Fact(list, word string) (string, bool) {
 	return fact, known
 }
 
-// beside returns what stands beside each item of a list.
 func beside(l todo.Snapshot) string {
 	var said []string
 	for _, i := range l.Items {

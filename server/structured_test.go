@@ -16,7 +16,6 @@ import (
 var hosts = []string{"claude-code", "codex-mcp-client", "copilot-cli", "github-copilot-developer", "gemini-cli-mcp-client",
 	"qwen-cli-mcp-client-todo", "kimi-code", "@cline/core", "kilo", "opencode", "continue-cli-client"}
 
-// seen returns what a client shows its model of an answer.
 func seen(t *testing.T, a chattest.Answer, sees clients.Sight) string {
 	t.Helper()
 	if len(a.Result.Content) != 1 {
@@ -27,7 +26,6 @@ func seen(t *testing.T, a chattest.Answer, sees clients.Sight) string {
 	return sees.Shown(a.Text(), string(a.Result.Structured), string(whole.Result))
 }
 
-// overEras runs a test with a client on a pipe in both eras, on a server of its own.
 func overEras(t *testing.T, client string, edit func(*server.Config), run func(r *chattest.Rig, c *chattest.Chat)) {
 	t.Helper()
 	t.Run(client, func(t *testing.T) {

@@ -80,7 +80,6 @@ func words(listed []any) map[todo.Status]string {
 	return w
 }
 
-// arguments returns the arguments that write items back as the variant shows them.
 func (v variant) arguments(items []todo.Item, ids bool) []byte {
 	out := []map[string]string{}
 	for _, item := range items {
@@ -103,7 +102,6 @@ func (v variant) arguments(items []todo.Item, ids bool) []byte {
 	return raw
 }
 
-// apply applies a call with these arguments.
 func (v variant) apply(t *rapid.T, before todo.Snapshot, raw []byte) *todo.Draft {
 	call, err := v.tool.Read(raw)
 	if err != nil {
@@ -116,7 +114,6 @@ func (v variant) apply(t *rapid.T, before todo.Snapshot, raw []byte) *todo.Draft
 	return d
 }
 
-// items generates lists of items.
 func items() *rapid.Generator[[]todo.Item] {
 	return rapid.Custom(func(t *rapid.T) []todo.Item {
 		n := rapid.IntRange(0, 8).Draw(t, "n")

@@ -58,7 +58,6 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// runScript holds one conversation, and returns it with the answers as they are.
 func runScript(t *testing.T, script string) []byte {
 	s := newSession(t, settings(t, script))
 	var out strings.Builder
@@ -93,7 +92,6 @@ func expand(text string) string {
 	return text
 }
 
-// settings returns what a script sets.
 func settings(t *testing.T, script string) func(*tools.Options) {
 	return func(o *tools.Options) {
 		for _, m := range regexp.MustCompile(`(?m)^> set (\S+) (\S+)$`).FindAllStringSubmatch(script, -1) {
@@ -123,7 +121,6 @@ func textsIn(t testing.TB, language string) *prompts.Texts {
 	return servertest.Must(prompts.New("", language))(t)
 }
 
-// session is one conversation that uses all tools, on a board and a store in memory.
 type session struct {
 	t       testing.TB
 	board   *board.Board
@@ -144,7 +141,6 @@ func newSession(t testing.TB, edit func(*tools.Options)) *session {
 	return s
 }
 
-// run runs a command of a script and returns its answer.
 func (s *session) run(command string) string {
 	s.t.Helper()
 	name, args, _ := strings.Cut(command, " ")
@@ -176,7 +172,6 @@ func (s *session) run(command string) string {
 	return s.last.Text
 }
 
-// items returns the list as it is stored.
 func (s *session) items() string {
 	l := s.list()
 	lines := []string{fmt.Sprint("revision ", l.Revision)}
@@ -199,7 +194,6 @@ func (s *session) items() string {
 	return strings.Join(lines, "\n")
 }
 
-// arguments returns the arguments of a tool for what stands in a script.
 func arguments(args string) string {
 	var n int
 	switch {
@@ -306,7 +300,6 @@ func (s *session) about(list string, revision int64) string {
 	return text
 }
 
-// who returns the conversation of the session.
 func who() board.Conversation { return board.Conversation{Key: "test"} }
 
 func (s *session) answer(tool *tools.Tool, args, operation string) tools.Result {

@@ -30,7 +30,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// process is a running program.
 type process struct {
 	*testing.T
 	*programtest.Process
@@ -86,7 +85,6 @@ func (p *process) get(path string) {
 	servertest.Must(conn.Read(make([]byte, 1)))(p.T)
 }
 
-// read reads the answer to a GET request.
 func (p *process) read(path string) (size int64) {
 	p.Helper()
 	res := servertest.Must(http.Get(p.url + path))(p.T)
@@ -98,7 +96,6 @@ func (p *process) read(path string) (size int64) {
 	return size
 }
 
-// chat begins a session.
 func (p *process) chat() *chattest.Chat {
 	p.Helper()
 	return chattest.OverHTTP(p.T, chattest.Session, "tester", p.url+"/mcp")
@@ -107,7 +104,6 @@ func (p *process) chat() *chattest.Chat {
 // mostItems is how many items of [todo.MaxText] characters a list may have.
 const mostItems = todo.MaxSize / todo.MaxText
 
-// longest is the text of such an item.
 var longest = strings.Repeat("x", todo.MaxText)
 
 // largeList makes a store with lists as large as they may be, each of as many revisions
@@ -135,7 +131,6 @@ func largeList(t *testing.T, lists, revisions int) (path, id string) {
 	return path, id
 }
 
-// attack is a row of the table.
 type attack struct {
 	row    int    // of docs/spec/bad-input.md
 	what   string // at full size
@@ -146,7 +141,6 @@ type attack struct {
 	time   time.Duration
 }
 
-// result is what an attack cost.
 type result struct {
 	memory    int           // the most that the process had, in MB
 	processor time.Duration // that the process used
@@ -190,7 +184,6 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// choose returns the size at full length, or the short one.
 func choose(full bool, atFull, short int) int {
 	if full {
 		return atFull

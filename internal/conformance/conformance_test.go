@@ -64,7 +64,6 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// key is one check of a scenario that does not pass.
 type key struct{ version, scenario, check, status string }
 
 // readExpected reads testdata/expected.txt: the reason of each check that does not
@@ -96,7 +95,6 @@ func readExpected(t *testing.T) (want map[key]string, passes map[string]int) {
 	return want, passes
 }
 
-// result is what the suite says of one check.
 type result struct {
 	ID      string `json:"id"`
 	Status  string `json:"status"`
@@ -106,7 +104,6 @@ type result struct {
 // passed reports whether a check passed; what is only told is no verdict.
 func (r result) passed() bool { return r.Status == "SUCCESS" || r.Status == "INFO" }
 
-// run runs all scenarios of a version and returns their checks.
 func run(t *testing.T, url, version string) (results map[string][]result, passed int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -141,7 +138,6 @@ func run(t *testing.T, url, version string) (results map[string][]result, passed
 	return results, passed
 }
 
-// packages is the folder of the npm packages of testdata/npm-conformance.
 var packages = filepath.Join("..", "..", "testdata", "npm-conformance", "node_modules")
 
 // node returns the node that is pinned beside the suite, which may need a newer

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // diskFault is a way in which a disk fails, and what a refusal of a write then says.
@@ -102,7 +103,7 @@ func (fault diskFault) disk(t *testing.T, random *rand.Rand) brokenDisk {
 			f.limitFiles(t, map[bool]uint64{true: fault.limit, false: unix.RLIM_INFINITY}[on])
 		}, func(f *fleet) string { f.kill(); return path }}
 	}
-	m := must(mount(t, newDisk()))(t)
+	m := servertest.Must(mount(t, newDisk()))(t)
 	return brokenDisk{filepath.Join(m.dir, storePath), func(on bool, _ *fleet) {
 		if m.setFault(nil); on {
 			m.setFault(fault.after(random.IntN(40)))
@@ -112,7 +113,7 @@ func (fault diskFault) disk(t *testing.T, random *rand.Rand) brokenDisk {
 		m.cut()
 		f.kill()
 		dir := t.TempDir()
-		check(t, m.afterPowerLoss(luck{0, 4096, random}).root.copyTo(dir))
+		servertest.Check(t, m.afterPowerLoss(luck{0, 4096, random}).root.copyTo(dir))
 		return filepath.Join(dir, storePath)
 	}}
 }
@@ -143,7 +144,7 @@ func failAgainAndAgain(t *testing.T, fault diskFault, times int, random *rand.Ra
 		for _, c := range f.clients {
 			reads(t, c.writer.Name, c.Chat)
 		}
-		must(export(t, f.store))(t) // of a fresh process
+		servertest.Must(export(t, f.store))(t) // of a fresh process
 		if n == 0 && fault.all {
 			checkReady(t, f.web.url, http.StatusServiceUnavailable)
 		}
@@ -207,7 +208,7 @@ func (f *fleet) start(t *testing.T) {
 	t.Helper()
 	f.processes = nil
 	for i := range 2 {
-		a := must(newAgent(t, "--store", f.store, "--list", fmt.Sprint("list-", i)))(t)
+		a := servertest.Must(newAgent(t, "--store", f.store, "--list", fmt.Sprint("list-", i)))(t)
 		f.clients[i].Chat = a.Chat
 		f.processes = append(f.processes, a.process)
 	}
@@ -275,7 +276,6 @@ func repeatUnknown(t *testing.T, clients []*faultClient, out *outcomes) {
 	}
 }
 
-// checkReady waits until /readyz answers a status, and returns what it says.
 func checkReady(t *testing.T, url string, want int) (said string) {
 	t.Helper()
 	ask := time.NewTicker(10 * time.Millisecond)
@@ -329,7 +329,7 @@ func TestReadOnly(t *testing.T) {
 }
 
 func readOnlyFileSystem(t *testing.T) (path string, as *user, set func(on bool)) {
-	m := must(mount(t, newDisk()))(t)
+	m := servertest.Must(mount(t, newDisk()))(t)
 	return filepath.Join(m.dir, storePath), nil, func(on bool) {
 		m.setFault(func(op operation) syscall.Errno {
 			if !on || op.kind == syncs {
@@ -358,7 +358,7 @@ func (r *readOnlyRun) run(t *testing.T, way readOnly, state string) {
 	var acks journal
 	open := func() *agent {
 		t.Helper()
-		return must(newAgentAs(t, dir, as, "--store", "sqlite:"+path, "--list", "x"))(t)
+		return servertest.Must(newAgentAs(t, dir, as, "--store", "sqlite:"+path, "--list", "x"))(t)
 	}
 	first, w := open(), newWriter("first")
 	r.writes(t, w, first, &acks, true)
@@ -367,7 +367,7 @@ func (r *readOnlyRun) run(t *testing.T, way readOnly, state string) {
 		first.Kill()
 	case closed:
 		first.In.Close()
-		check(t, first.Wait(slowest))
+		servertest.Check(t, first.Wait(slowest))
 	}
 
 	readOnly(true)
@@ -391,7 +391,6 @@ func (r *readOnlyRun) run(t *testing.T, way readOnly, state string) {
 	r.Acknowledged, r.Lost = r.Acknowledged+acks.Len(), r.Lost+lost
 }
 
-// writes makes some writes. Those that are refused, if they may be, say why.
 func (r *readOnlyRun) writes(t *testing.T, w *writer, a *agent, acks *journal, must bool) {
 	t.Helper()
 	why := regexp.MustCompile(`make its folder, the file and those beside it \(-wal, -shm\) readable and writable|read-only file system`)
@@ -431,7 +430,7 @@ func (p permissions) readOnly(t *testing.T) (path string, as *user, set func(on 
 				err = errors.Join(err, missing)
 			}
 		}
-		check(t, errors.Join(err, os.Chmod(dir, modes.folder)))
+		servertest.Check(t, errors.Join(err, os.Chmod(dir, modes.folder)))
 	}
 }
 
@@ -445,6 +444,6 @@ func folderOfAUser(t *testing.T) (dir string, as *user) {
 	}
 	const nobody = 65534
 	err := errors.Join(os.Chmod(filepath.Dir(dir), 0o755), os.Chown(dir, nobody, nobody))
-	check(t, err)
+	servertest.Check(t, err)
 	return dir, &user{Uid: nobody, Gid: nobody}
 }

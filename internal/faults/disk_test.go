@@ -425,7 +425,6 @@ func mount(t *testing.T, d *disk) (*mounted, error) {
 	return m, nil
 }
 
-// unmount takes the file system away, whoever still uses it.
 func (m *mounted) unmount() {
 	if m.server == nil {
 		return

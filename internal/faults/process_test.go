@@ -17,6 +17,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
 	_ "github.com/todo-mcp/todo-mcp/internal/cli" // so that go test runs these tests again when the program changes
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // program is the path of the real binary, and report what the tests found; both
@@ -84,7 +85,7 @@ func newServing(t *testing.T, as *user, args ...string) (*serving, error) {
 
 func mustServe(t *testing.T, args ...string) *serving {
 	t.Helper()
-	return must(newServing(t, nil, args...))(t)
+	return servertest.Must(newServing(t, nil, args...))(t)
 }
 
 func newVisitor(t *testing.T, store, list string) (*agent, error) {
@@ -106,21 +107,6 @@ func (s *serving) session(t *testing.T, list string) *chattest.Chat {
 func try(c *chattest.Chat, tool, args string) (chattest.Answer, error) {
 	a, err := c.Try(tool, args)
 	return a, errors.Join(err, a.Refused())
-}
-
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		check(t, err)
-		return v
-	}
 }
 
 type writer struct{ programtest.Writer }
@@ -216,7 +202,7 @@ func checkStore(t *testing.T, dir string, as *user, path string, acks []acknowle
 
 func checkIntegrity(t *testing.T, path string) {
 	t.Helper()
-	db := must(sql.Open("sqlite", path))(t)
+	db := servertest.Must(sql.Open("sqlite", path))(t)
 	defer db.Close()
 	var verdict string
 	if err := db.QueryRow("PRAGMA integrity_check").Scan(&verdict); err != nil || verdict != "ok" {

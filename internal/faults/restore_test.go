@@ -48,9 +48,9 @@ func commandAs(t *testing.T, as *user, in []byte, name string, args ...string) [
 // database in it. Close removes it as the loss of its disk does.
 func newPostgres(t *testing.T) (address string, server *postgrestest.Server) {
 	t.Helper()
-	server = must(postgrestest.New())(t)
+	server = servertest.Must(postgrestest.New())(t)
 	t.Cleanup(server.Close)
-	return must(server.NewDatabase())(t), server
+	return servertest.Must(server.NewDatabase())(t), server
 }
 
 // beginPostgres is newPostgres with a server that has had many transactions: a new
@@ -73,7 +73,7 @@ type drill struct {
 }
 
 func exportStore(t *testing.T, store, file string) {
-	check(t, os.WriteFile(file, command(t, nil, program, "export", "--store", store), 0o600))
+	servertest.Check(t, os.WriteFile(file, command(t, nil, program, "export", "--store", store), 0o600))
 }
 
 func importFile(t *testing.T, file, store string) {
@@ -96,7 +96,7 @@ func fileDrill(byService bool) drill {
 			if byService {
 				operator = service
 			}
-			return "sqlite:" + filepath.Join(dir, "todo.db"), func() { check(t, os.RemoveAll(dir)) }
+			return "sqlite:" + filepath.Join(dir, "todo.db"), func() { servertest.Check(t, os.RemoveAll(dir)) }
 		},
 		backUp: func(t *testing.T, store, file string) {
 			commandAs(t, operator, nil, program, "backup", file, "--store", store)
@@ -115,7 +115,7 @@ func fileDrill(byService bool) drill {
 				commandAs(t, operator, nil, program, "backup", "--restore", "--yes", file, "--store", store)
 				return store
 			}
-			check(t, os.Rename(file, place))
+			servertest.Check(t, os.Rename(file, place))
 			giveToOwner(t, place)
 			command(t, nil, program, "check", "--store", store)
 			return store
@@ -126,7 +126,7 @@ func fileDrill(byService bool) drill {
 func giveToOwner(t *testing.T, file string) {
 	t.Helper()
 	if as := ownerOf(t, "sqlite:"+file); as != nil {
-		check(t, os.Chown(file, int(as.Uid), int(as.Gid)))
+		servertest.Check(t, os.Chown(file, int(as.Uid), int(as.Gid)))
 	}
 }
 
@@ -138,7 +138,7 @@ func ownerOf(t *testing.T, store string) *user {
 	if !isFile {
 		return nil
 	}
-	info := must(os.Stat(filepath.Dir(file)))(t)
+	info := servertest.Must(os.Stat(filepath.Dir(file)))(t)
 	owner := info.Sys().(*syscall.Stat_t)
 	if int(owner.Uid) == os.Getuid() {
 		return nil
@@ -214,7 +214,7 @@ func TestRestoreDrill(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // it waits for databases to begin
 			store, lose := d.begin(t)
-			s := must(newServing(t, ownerOf(t, store), "--store", store))(t)
+			s := servertest.Must(newServing(t, ownerOf(t, store), "--store", store))(t)
 			w := startWriting(t, s)
 			before := w.await(t, size(100, 1000))
 			dir, _ := folderOfAUser(t)
@@ -224,13 +224,13 @@ func TestRestoreDrill(t *testing.T) {
 			took := time.Since(began)
 			during := w.await(t, 20)
 			w.stop()
-			whole := must(export(t, store))(t)
+			whole := servertest.Must(export(t, store))(t)
 			s.Kill()
 			key := takeKey(t, store)
 			lose()
 			restored := d.restore(t, file)
 			giveKey(t, restored, key)
-			got := must(export(t, restored))(t)
+			got := servertest.Must(export(t, restored))(t)
 			lost := got.Check(t, before)
 			for list, revisions := range got {
 				if n := len(revisions); n > len(whole[list]) || cmp.Diff(whole[list][:n], revisions) != "" {
@@ -293,7 +293,7 @@ func TestBackupRestoredUnderServers(t *testing.T) {
 // and returns what is said of each.
 func noCopies(t *testing.T, dir, whole string) map[string]string {
 	t.Helper()
-	content := must(os.ReadFile(whole))(t)
+	content := servertest.Must(os.ReadFile(whole))(t)
 	wrong := make(map[string]string)
 	place := func(name, says string) string {
 		path := filepath.Join(dir, name)
@@ -309,7 +309,7 @@ func noCopies(t *testing.T, dir, whole string) map[string]string {
 		os.Mkdir(place("folder", "it is a folder"), 0o700),
 		syscall.Mkfifo(place("pipe", "it is a pipe"), 0o600),
 	} {
-		check(t, err)
+		servertest.Check(t, err)
 	}
 	return wrong
 }
@@ -318,13 +318,13 @@ func noCopies(t *testing.T, dir, whole string) map[string]string {
 // watches is shown it, and that what is written counts as newer than what was restored.
 func checkSessionsContinue(t *testing.T, store string, clients []*chattest.Chat) {
 	t.Helper()
-	s := must(newServing(t, ownerOf(t, store), "--store", store))(t)
+	s := servertest.Must(newServing(t, ownerOf(t, store), "--store", store))(t)
 	watch := servertest.OpenStream(t, "GET", s.url+"/api/events", "")
 	watch.Expect("retry")
 	for i, c := range clients {
 		own := &writer{}
 		own.Name = fmt.Sprint("after", i)
-		done := must(own.write(c.At(s.endpoint(fmt.Sprint("list-", i)))))(t)
+		done := servertest.Must(own.write(c.At(s.endpoint(fmt.Sprint("list-", i)))))(t)
 		if done.Revision < 2 {
 			t.Errorf("the name list-%d means a new list after the restore", i)
 		}
@@ -344,7 +344,7 @@ func takeKey(t *testing.T, store string) (key string) {
 	if !isFile {
 		return string(command(t, nil, "psql", "--quiet", "--tuples-only", "--no-align", "--command=SELECT encode(session_key, 'hex') FROM todo_mcp.store", store))
 	}
-	return string(must(os.ReadFile(filepath.Join(filepath.Dir(file), "session.key")))(t))
+	return string(servertest.Must(os.ReadFile(filepath.Join(filepath.Dir(file), "session.key")))(t))
 }
 
 func giveKey(t *testing.T, store, key string) {
@@ -355,7 +355,7 @@ func giveKey(t *testing.T, store, key string) {
 		return
 	}
 	path := filepath.Join(filepath.Dir(file), "session.key")
-	check(t, os.WriteFile(path, []byte(key), 0o600))
+	servertest.Check(t, os.WriteFile(path, []byte(key), 0o600))
 	giveToOwner(t, path)
 }
 
@@ -382,15 +382,15 @@ func damageRow(t *testing.T, store, list string, revision int) {
 		command(t, nil, "psql", "--quiet", fmt.Sprintf("--command=UPDATE todo_mcp.history SET body = left(body, 40) WHERE list = '%s' AND revision = %d", list, revision), store)
 		return
 	}
-	db := must(sql.Open("sqlite", file))(t)
+	db := servertest.Must(sql.Open("sqlite", file))(t)
 	defer db.Close()
-	must(db.Exec("PRAGMA busy_timeout = 10000; UPDATE history SET body = replace(body, '0', '1') WHERE list = ? AND revision = ?", list, revision))(t)
+	servertest.Must(db.Exec("PRAGMA busy_timeout = 10000; UPDATE history SET body = replace(body, '0', '1') WHERE list = ? AND revision = ?", list, revision))(t)
 }
 
 // pageOf returns the commands of a section of the operator's page, in a language.
 func pageOf(t *testing.T, section, language string) string {
 	t.Helper()
-	page := must(os.ReadFile(filepath.Join("..", "..", "docs", "operations.md")))(t)
+	page := servertest.Must(os.ReadFile(filepath.Join("..", "..", "docs", "operations.md")))(t)
 	_, rest, _ := strings.Cut(string(page), "\n## "+section+"\n")
 	commands := regexp.MustCompile("(?s)```" + language + "\n(.*?)```").FindStringSubmatch(rest)
 	if commands == nil {
@@ -416,7 +416,7 @@ func TestDamagedRow(t *testing.T) {
 				chats[i].Adds("Ship")
 				ids[i] = chats[i].Current()
 			}
-			before := must(export(t, store))(t)
+			before := servertest.Must(export(t, store))(t)
 			newest, earlier := ids[4], ids[7]
 			damageRow(t, store, newest, 3)
 			damageRow(t, store, earlier, 2)
@@ -454,7 +454,7 @@ func TestDamagedRow(t *testing.T) {
 			s.Kill()
 			restored := begin(t)
 			follow(t, pageOf(t, "Damage", "sh"), "TODO_STORE="+store, "NEW="+restored)
-			after := must(export(t, restored))(t)
+			after := servertest.Must(export(t, restored))(t)
 			for i, id := range ids {
 				want, got := before[id], after[id]
 				switch id {
@@ -483,7 +483,7 @@ func newStores() map[string]func(t *testing.T) (store string) {
 func follow(t *testing.T, commands string, environment ...string) {
 	t.Helper()
 	dir := t.TempDir()
-	check(t, os.Symlink(program, filepath.Join(dir, "todo-mcp")))
+	servertest.Check(t, os.Symlink(program, filepath.Join(dir, "todo-mcp")))
 	for line := range strings.Lines(commands) {
 		cmd := exec.Command("sh", "-c", line)
 		cmd.Dir = dir

@@ -82,7 +82,7 @@ func (s stopping) run(t *testing.T) {
 		for range s.rounds {
 			path, out := filepath.Join(t.TempDir(), "todos.db"), &inFlight{syncTakes: s.syncTakes}
 			if s.syncTakes > 0 {
-				out.slow = must(mount(t, newDisk()))(t)
+				out.slow = servertest.Must(mount(t, newDisk()))(t)
 				path = filepath.Join(out.slow.dir, storePath)
 			}
 			s.stop(t, path, s.calls, out)
@@ -140,7 +140,7 @@ func stopServing(t *testing.T, path string, calls int, out *inFlight) {
 		clients = append(clients, s.session(t, fmt.Sprint("list-", i%4)))
 	}
 	first := newWriter("first")
-	done := must(first.write(clients[0]))(t)
+	done := servertest.Must(first.write(clients[0]))(t)
 	out.acks.Add(done)
 	release := func() {}
 	if out.slowDown(out.syncTakes); out.slow == nil {
@@ -166,7 +166,7 @@ func stopServing(t *testing.T, path string, calls int, out *inFlight) {
 	}
 	s.awaitBegun(calls)
 	signalled := time.Now()
-	check(t, s.Terminate())
+	servertest.Check(t, s.Terminate())
 	for { // until it has taken the signal
 		c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
 		if err != nil {
@@ -206,11 +206,11 @@ func (s *serving) awaitBegun(requests int) {
 
 func lockStore(t *testing.T, path string) (unlock func()) {
 	t.Helper()
-	db := must(sql.Open("sqlite", path))(t)
+	db := servertest.Must(sql.Open("sqlite", path))(t)
 	db.SetMaxOpenConns(1)
-	must(db.Exec("PRAGMA busy_timeout = 5000; BEGIN IMMEDIATE"))(t)
+	servertest.Must(db.Exec("PRAGMA busy_timeout = 5000; BEGIN IMMEDIATE"))(t)
 	return func() {
-		must(db.Exec("ROLLBACK"))(t)
+		servertest.Must(db.Exec("ROLLBACK"))(t)
 		db.Close()
 	}
 }
@@ -221,7 +221,7 @@ func stopAgents(t *testing.T, path string, calls int, out *inFlight) {
 	t.Helper()
 	agents := make([]*agent, size(1, 4))
 	for i := range agents {
-		agents[i] = must(newAgent(t, "--store", "sqlite:"+path, "--list", fmt.Sprint("list-", i%2)))(t)
+		agents[i] = servertest.Must(newAgent(t, "--store", "sqlite:"+path, "--list", fmt.Sprint("list-", i%2)))(t)
 	}
 	out.slowDown(out.syncTakes)
 	var all sync.WaitGroup
@@ -289,7 +289,7 @@ func TestDrain(t *testing.T) {
 	}
 	c := s.session(t, "")
 	signalled := time.Now()
-	check(t, s.Terminate())
+	servertest.Check(t, s.Terminate())
 	for _, address := range []string{s.url, admin} {
 		if said := checkReady(t, address, http.StatusServiceUnavailable); !strings.Contains(said, "stopping") {
 			t.Errorf("58: %s: %s", address, said)
@@ -299,11 +299,11 @@ func TestDrain(t *testing.T) {
 	for ; taken == 0 || time.Since(signalled) < drain/2; taken++ {
 		c.Writes("p:A")
 	}
-	res := must(http.Get(s.url + "/livez"))(t)
+	res := servertest.Must(http.Get(s.url + "/livez"))(t)
 	if res.Body.Close(); !res.Close {
 		t.Error("58: the connection is kept")
 	}
-	check(t, s.Wait(stopTimeout+stopGrace))
+	servertest.Check(t, s.Wait(stopTimeout+stopGrace))
 	took := time.Since(signalled)
 	if took < drain || taken == 0 {
 		t.Errorf("58: it took %d calls and ended after %s", taken, took)
@@ -315,10 +315,10 @@ func TestDrain(t *testing.T) {
 // without an audit log goes on after SIGHUP, by which service managers reload.
 func TestTwoSignals(t *testing.T) {
 	s := mustServe(t, "--store", "memory", "--drain", "3600")
-	check(t, s.Cmd.Process.Signal(syscall.SIGHUP))
-	check(t, s.Terminate())
+	servertest.Check(t, s.Cmd.Process.Signal(syscall.SIGHUP))
+	servertest.Check(t, s.Terminate())
 	checkReady(t, s.url, http.StatusServiceUnavailable)
-	check(t, s.Terminate())
+	servertest.Check(t, s.Terminate())
 	if err := s.Wait(stopTimeout); err == nil || !strings.Contains(err.Error(), "signal: terminated") {
 		t.Errorf("58: %v", err)
 	}

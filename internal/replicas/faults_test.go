@@ -27,6 +27,7 @@ import (
 	_ "github.com/todo-mcp/todo-mcp/internal/cli" // so that go test runs these tests again when the program changes
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/internal/store/postgrestest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // underLoad runs a test with four replicas, in the long form also with two, each with eight agents
@@ -130,11 +131,11 @@ func TestDatabaseGoes(t *testing.T) {
 			for range times {
 				l.await(20)
 				if c.goes != nil {
-					check(t, c.goes(db, line))
+					servertest.Check(t, c.goes(db, line))
 					fell = max(fell, f.until("no replica is ready", func() bool { return !a.ready.Load() && !b.ready.Load() }))
 					l.awaitFailures()
 				}
-				check(t, c.comes(db, line))
+				servertest.Check(t, c.comes(db, line))
 				healed = max(healed, f.until("both replicas are ready", func() bool { return a.ready.Load() && b.ready.Load() }))
 				l.await(20)
 				if n := db.connections(t); n > maxConnections {
@@ -152,9 +153,9 @@ func TestDatabaseGoes(t *testing.T) {
 
 func newLine(t *testing.T, db database) (line *postgrestest.Line, through string) {
 	t.Helper()
-	line = must(postgrestest.NewLine(db.Server))(t)
+	line = servertest.Must(postgrestest.NewLine(db.Server))(t)
 	t.Cleanup(line.Close)
-	return line, must(line.Through(db.address))(t)
+	return line, servertest.Must(line.Through(db.address))(t)
 }
 
 type load struct {
@@ -204,7 +205,7 @@ func (l *load) end(row programtest.Row) (failed int, slowest time.Duration) {
 	l.Helper()
 	l.stop()
 	l.done.Wait()
-	h := must(programtest.Export(program, l.TempDir(), nil, l.fleet.store))(l)
+	h := servertest.Must(programtest.Export(program, l.TempDir(), nil, l.fleet.store))(l)
 	row.Acknowledged, row.Lost = l.journal.Len(), h.Check(l, l.journal.Acks)
 	for _, a := range l.agents {
 		for serial := 1; serial <= a.Serial; serial++ {
@@ -239,34 +240,19 @@ type database struct {
 // are as durable as in production.
 func newDatabase(t testing.TB) database {
 	t.Helper()
-	s := must(postgrestest.New())(t)
+	s := servertest.Must(postgrestest.New())(t)
 	t.Cleanup(s.Close)
-	address := must(s.NewDatabase())(t)
+	address := servertest.Must(s.NewDatabase())(t)
 	return database{s, address}
 }
 
 func (d database) connections(t testing.TB) (n int) {
 	t.Helper()
 	ctx := context.Background()
-	conn := must(pgx.Connect(ctx, d.address))(t)
+	conn := servertest.Must(pgx.Connect(ctx, d.address))(t)
 	defer conn.Close(ctx)
-	check(t, conn.QueryRow(ctx, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`).Scan(&n))
+	servertest.Check(t, conn.QueryRow(ctx, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`).Scan(&n))
 	return n
-}
-
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		check(t, err)
-		return v
-	}
 }
 
 type replica struct {
@@ -323,9 +309,9 @@ func (f *fleet) start(i int) {
 		addr = r.url.Host
 	}
 	args := append([]string{"serve", "--addr", addr, "--store", f.store, "--tools", "all", "--keep-revisions", "0"}, f.options...)
-	p := must(programtest.Start(f, program, f.TempDir(), nil, args...))(f)
+	p := servertest.Must(programtest.Start(f, program, f.TempDir(), nil, args...))(f)
 	address, err := p.URL()
-	check(f, err)
+	servertest.Check(f, err)
 	if r.url == nil {
 		if r.url, err = url.Parse(address); err != nil {
 			f.Fatal(err)
@@ -395,7 +381,7 @@ func (f *fleet) restart(i int) (took time.Duration) {
 	f.Helper()
 	r := f.replicas[i]
 	began := time.Now()
-	check(f, r.Terminate())
+	servertest.Check(f, r.Terminate())
 	if err := r.Wait(20 * time.Second); err != nil {
 		f.Errorf("a replica ended with %v: %s", err, r.Log)
 	}

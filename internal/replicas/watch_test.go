@@ -119,18 +119,18 @@ func subscribe(t testing.TB, url, era string) *watcher {
 	})
 	s, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url + "/mcp", HTTPClient: newHTTPClient(t)},
 		&mcp.ClientSessionOptions{ProtocolVersion: era})
-	check(t, err)
+	servertest.Check(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	if got := s.InitializeResult().ProtocolVersion; got != era {
 		t.Fatalf("protocol version %s, want %s", got, era)
 	}
 	again := func() {
-		check(t, s.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "todo://lists"}))
+		servertest.Check(t, s.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "todo://lists"}))
 	}
 	if again(); era == servertest.Modern {
 		// The SDK does not open a stream of subscriptions/listen again that ended.
 		w.renew = func() {
-			check(t, s.Unsubscribe(t.Context(), &mcp.UnsubscribeParams{URI: "todo://lists"}))
+			servertest.Check(t, s.Unsubscribe(t.Context(), &mcp.UnsubscribeParams{URI: "todo://lists"}))
 			again()
 		}
 	}
@@ -257,10 +257,10 @@ func TestClaims(t *testing.T) {
 		}
 	}
 
-	check(t, db.Stop("fast"))
+	servertest.Check(t, db.Stop("fast"))
 	elsewhere := writer.At(late.endpoint("plan"))
 	_, _ = elsewhere.Try("SetTodoList", `{}`) // fails
-	check(t, db.Start())
+	servertest.Check(t, db.Start())
 	f.until("both replicas are ready", func() bool { return a.isReady() && late.isReady() })
 	writer.Writes("p:by a")
 	elsewhere.Writes("p:by a p:by b")

@@ -18,7 +18,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// calls counts operations by name and outcome.
 type calls struct {
 	mu    sync.Mutex
 	ended map[string]int

@@ -169,7 +169,6 @@ func TestStreamsCatchUpInPieces(t *testing.T) {
 	}
 }
 
-// inTurn is a store that notes how many read lists at the same time.
 type inTurn struct {
 	board.Store
 	reading, most atomic.Int64

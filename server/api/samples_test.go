@@ -10,7 +10,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// sample returns one of the samples that docs/front-ends.md explains.
 func sample(t *testing.T, name string) string {
 	t.Helper()
 	return string(servertest.Must(os.ReadFile(filepath.Join("samples", name)))(t))

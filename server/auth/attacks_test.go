@@ -19,13 +19,11 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// post sends the form for signing in.
 func (s *site) post(t *testing.T, token, to string) answer {
 	t.Helper()
 	return s.ask(t, "POST /signin", url.Values{"token": {token}, "to": {to}}.Encode(), "Content-Type", "application/x-www-form-urlencoded")
 }
 
-// cookie returns the cookie that an answer sets.
 func (a answer) cookie() string {
 	cookie, _, _ := strings.Cut(a.header.Get("Set-Cookie"), ";")
 	return cookie

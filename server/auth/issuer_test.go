@@ -75,7 +75,6 @@ func (i *issuer) claims(changes map[string]any) map[string]any {
 	return all
 }
 
-// sign returns a token of the issuer's key.
 func (i *issuer) sign(t *testing.T, changes map[string]any) string {
 	t.Helper()
 	return sign(t, jose.SigningKey{Algorithm: jose.ES256, Key: i.key}, map[jose.HeaderKey]any{"kid": i.kid.Load(), "typ": "at+jwt"}, i.claims(changes))
@@ -87,14 +86,12 @@ func sign(t *testing.T, key jose.SigningKey, header map[jose.HeaderKey]any, clai
 	return servertest.Must(jwt.Signed(signer).Claims(claims).Serialize())(t)
 }
 
-// unsigned returns a token with a header and no signature.
 func unsigned(t *testing.T, header string, claims map[string]any) string {
 	t.Helper()
 	payload := servertest.Must(json.Marshal(claims))(t)
 	return base64.RawURLEncoding.EncodeToString([]byte(header)) + "." + base64.RawURLEncoding.EncodeToString(payload) + "."
 }
 
-// newIssuerSite serves to who has a token of an issuer.
 func newIssuerSite(t *testing.T, edit func(*auth.IssuerConfig)) (*issuer, *site) {
 	t.Helper()
 	i := newIssuer(t)
@@ -105,7 +102,6 @@ func newIssuerSite(t *testing.T, edit func(*auth.IssuerConfig)) (*issuer, *site)
 	return i, newSite(t, auth.NewIssuer(c), nil)
 }
 
-// withClient has an issuer's site sign people in.
 func withClient(c *auth.IssuerConfig) { c.ClientID = "panel" }
 
 // BAD-INPUT 31: A token in the query string, for another audience or purpose, with `alg=none`,

@@ -28,7 +28,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// newRealSite serves to who signs in with an OpenID Connect provider that runs beside it.
 func newRealSite(t *testing.T) *site {
 	t.Helper()
 	l := servertest.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
@@ -49,7 +48,6 @@ func newRealSite(t *testing.T) *site {
 	return s
 }
 
-// checkAccessible reports what axe finds on the page in a light and a dark scheme.
 func checkAccessible(t *testing.T, ctx context.Context) {
 	t.Helper()
 	for _, scheme := range []string{"light", "dark"} {

@@ -26,7 +26,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/signed"
 )
 
-// site is a server with sign-in.
 type site struct {
 	*httptest.Server
 	board *board.Board
@@ -42,7 +41,6 @@ func newSite(t *testing.T, issuer *auth.Issuer, edit func(*edge.Config)) *site {
 	return newSiteOn(t, l, issuer, edit)
 }
 
-// newSiteOn is newSite on a listener.
 func newSiteOn(t *testing.T, l net.Listener, issuer *auth.Issuer, edit func(*edge.Config)) *site {
 	t.Helper()
 	s := &site{path: filepath.Join(t.TempDir(), "tokens"), log: &servertest.Log{}}
@@ -63,7 +61,6 @@ func (s *site) now() time.Time { return time.Now().Add(time.Duration(s.later.Loa
 
 func (s *site) wait(d time.Duration) { s.later.Add(int64(d)) }
 
-// token makes a token.
 func (s *site) token(t *testing.T, token auth.Token) string {
 	t.Helper()
 	if token.Scopes == nil {
@@ -75,33 +72,28 @@ func (s *site) token(t *testing.T, token auth.Token) string {
 	return servertest.Must(auth.NewToken(s.path, token))(t)
 }
 
-// list makes a list of a principal and returns its id.
 func (s *site) list(t *testing.T, principal, text string) string {
 	t.Helper()
 	return servertest.Apply(t, s.board.As(principal), servertest.In(board.NewID()), func(d *todo.Draft) { d.Append(text, "second") }).List.ID
 }
 
-// add appends an item to a list of a principal.
 func (s *site) add(t *testing.T, principal, list, text string) {
 	t.Helper()
 	servertest.Apply(t, s.board.As(principal), servertest.On(list), func(d *todo.Draft) { d.Append(text) })
 }
 
-// answer is the answer to a request.
 type answer struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// is checks an answer's status and what its body contains, and returns the answer.
 func (a answer) is(t *testing.T, what string, status int, texts ...string) answer {
 	t.Helper()
 	servertest.Is(t, what, status, texts...)(a.status, a.header, a.body)
 	return a
 }
 
-// logged checks what the log has, since it was read last.
 func (s *site) logged(t *testing.T, want string) {
 	t.Helper()
 	servertest.Has(t, "the log", strings.Join(s.log.Take(), "\n"), want)
@@ -119,17 +111,14 @@ func (s *site) ask(t *testing.T, what, body string, headers ...string) answer {
 	return answer{status, header, text}
 }
 
-// allLists finds every list, the last changed first.
 var allLists = board.Query{}
 
 func bearer(token string) []string { return []string{"Authorization", "Bearer " + token} }
 
-// rpc returns a request.
 func rpc(id int, method, params string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, id, method, params)
 }
 
-// begin begins a session and returns the headers of requests in it.
 func (s *site) begin(t *testing.T, token string) []string {
 	t.Helper()
 	a := s.ask(t, "POST /mcp", servertest.Initialize(1, "c"), bearer(token)...).is(t, "initialize", 200)
@@ -261,7 +250,6 @@ func TestIdentitiesAreWalledOff(t *testing.T) {
 	}
 }
 
-// write calls TodoWrite in the sessionless protocol.
 func (s *site) write(t *testing.T, token, text string) answer {
 	t.Helper()
 	headers := append(servertest.ModernHeaders("tools/call", "TodoWrite"), bearer(token)...)

@@ -201,7 +201,6 @@ func TestAppHostileText(t *testing.T) {
 	c.expectNoRequests()
 }
 
-// chat is a host in a browser tab, connected to a server.
 type chat struct {
 	t   *testing.T
 	ctx context.Context // the tab
@@ -210,13 +209,11 @@ type chat struct {
 	seen  map[target.ID]bool // the frames of earlier pages
 }
 
-// hostScript is the host's script, bundled once.
 var hostScript []byte
 
 // newChat returns a host whose model is not known to be shown structured content.
 func newChat(t *testing.T, s *server.Server) *chat { t.Helper(); return newChatOf(t, s, "claude-ai") }
 
-// newChatOf returns a host that names itself client.
 func newChatOf(t *testing.T, s *server.Server, client string) *chat {
 	t.Helper()
 	if hostScript == nil {
@@ -241,7 +238,6 @@ func newChatOf(t *testing.T, s *server.Server, client string) *chat {
 	return c
 }
 
-// host runs a method of the host and waits for its promise.
 func (c *chat) host(call string) {
 	c.t.Helper()
 	if _, err := chromedp.Run(c.ctx, chromedp.Evaluate[bool]("host."+call, chromedp.EvalAwaitPromise)); err != nil {
@@ -249,7 +245,6 @@ func (c *chat) host(call string) {
 	}
 }
 
-// mount shows a new page and attaches to its frame.
 func (c *chat) mount(args string) {
 	c.t.Helper()
 	c.newFrame()
@@ -263,7 +258,6 @@ func (c *chat) mount(args string) {
 	c.frame = frame
 }
 
-// newFrame returns a frame of the browser that was not there before; empty when there is none.
 func (c *chat) newFrame() (id target.ID) {
 	c.t.Helper()
 	targets := servertest.Must(chromedp.Targets(c.ctx))(c.t)
@@ -277,17 +271,14 @@ func (c *chat) newFrame() (id target.ID) {
 
 func (c *chat) until(script string) { c.t.Helper(); servertest.Until(c.t, c.frame, script) }
 
-// call calls a tool of the server and sends the result to the page.
 func (c *chat) call(tool, args string) {
 	c.t.Helper()
 	c.host(fmt.Sprintf("call(%q, %s)", tool, args))
 	c.host("result()")
 }
 
-// rows is a script that returns the items as drawn: "status title", joined by "|".
 const rows = `[...document.querySelectorAll('#items li')].map((e) => e.classList[0] + ' ' + e.querySelector('bdi').textContent).join('|')`
 
-// rows waits until the page shows these items.
 func (c *chat) rows(want ...string) {
 	c.t.Helper()
 	text := servertest.Must(json.Marshal(strings.Join(want, "|")))(c.t) // Go's own escapes are not JavaScript's

@@ -14,7 +14,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// withApps returns an initialize request of a client that shows apps of a media type.
 func withApps(client, mime string) string {
 	return strings.Replace(servertest.Initialize(1, client), `"capabilities":{}`,
 		`"capabilities":{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["`+mime+`"]}}}`, 1)

@@ -13,13 +13,11 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// withPanel is a server that knows where the panel is.
 func withPanel(t *testing.T) *server.Server {
 	t.Helper()
 	return servertest.New(t, nil, func(c *server.Config) { c.Panel = "http://127.0.0.1:8765/" })
 }
 
-// person applies what a person changes elsewhere to the one list.
 func person(t *testing.T, s *server.Server, change func(d *todo.Draft)) string {
 	t.Helper()
 	w := servertest.On(newest(t, s).List.ID)
@@ -237,13 +235,10 @@ func TestAppIsAccessible(t *testing.T) {
 	}
 }
 
-// full is a host that can do all that a card asks for.
 const full = `{availableDisplayModes: ['inline', 'pip'], displayMode: 'inline'}, {serverTools: {}, message: {text: {}}, updateModelContext: {text: {}}}`
 
-// isShown is a script that says whether a button of the card is shown.
 func isShown(id string) string { return fmt.Sprintf(`!document.getElementById(%q).hidden`, id) }
 
-// hostUntil waits for what a script says of the host.
 func (c *chat) hostUntil(script string) { c.t.Helper(); servertest.Until(c.t, c.ctx, script) }
 
 // What a person ticks the host is given for its model, once for several ticks and as data;

@@ -66,7 +66,6 @@ func TestHTTPGuard(t *testing.T) {
 	}
 }
 
-// with returns the headers that have a value.
 func with(headers ...string) (set []string) {
 	for i := 0; i < len(headers); i += 2 {
 		if headers[i+1] != "" {
@@ -212,7 +211,6 @@ func newSite(t *testing.T, store board.Store, edit func(*edge.Config)) *edge.Edg
 	return e
 }
 
-// get returns what an edge answers to a GET request.
 func get(ctx context.Context, e http.Handler, path string) *httptest.ResponseRecorder {
 	answer := httptest.NewRecorder()
 	e.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodGet, "http://localhost"+path, nil))

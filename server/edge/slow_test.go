@@ -139,7 +139,6 @@ func TestSlowRequestsAreClosed(t *testing.T) {
 	stream.Expect(`"revision":1`)
 }
 
-// testSlowRequests sends requests that never end.
 func testSlowRequests(t *testing.T, address string) {
 	const body = "Host: %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n"
 	for name, c := range map[string]struct{ request, status string }{
@@ -191,7 +190,6 @@ func serveTLS(t *testing.T, writeTimeout time.Duration, route func(*edge.Edge)) 
 	return address
 }
 
-// insecure is a client that speaks HTTP/2.
 func insecure(t *testing.T) *http.Client {
 	t.Helper()
 	transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}

@@ -20,7 +20,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// measured serves a server that is measured and returns its address.
 func measured(t *testing.T, st board.Store) string {
 	t.Helper()
 	m := metrics.New("v1")
@@ -86,7 +85,6 @@ func TestCancelledCalls(t *testing.T) {
 	}
 }
 
-// refusing serves a server with a store, and returns its metrics, its log and its address.
 func refusing(t *testing.T, st board.Store, edit func(*edge.Config)) (m *metrics.Metrics, log *servertest.Log, base string) {
 	t.Helper()
 	m, log = metrics.New("v1"), &servertest.Log{}
@@ -94,7 +92,6 @@ func refusing(t *testing.T, st board.Store, edit func(*edge.Config)) (m *metrics
 	return m, log, servertest.Serve(t, s, edit).URL
 }
 
-// failed returns the types of the errors of tool calls in metrics.
 func failed(m *metrics.Metrics) string {
 	got := httptest.NewRecorder()
 	m.ServeHTTP(got, httptest.NewRequest(http.MethodGet, "/metrics", nil))

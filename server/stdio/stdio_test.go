@@ -125,7 +125,6 @@ func TestWholeNumbersAsIDs(t *testing.T) {
 	}
 }
 
-// filler is a reader of n bytes without a line break.
 type filler struct{ n int }
 
 var xs = strings.Repeat("x", 64<<10)
@@ -176,7 +175,6 @@ func TestStdioLongLine(t *testing.T) {
 	}
 }
 
-// brokenPipe is a writer that fails after left bytes.
 type brokenPipe struct{ left int }
 
 func (b *brokenPipe) Write(p []byte) (int, error) {
@@ -300,7 +298,6 @@ func TestStdioAnswersWhatItHasReadWhenStopped(t *testing.T) {
 	}
 }
 
-// slowStore is a store whose updates take a second.
 type slowStore struct{ board.Store }
 
 func (s slowStore) Update(ctx context.Context, k board.Key, change func(board.Tx) error) error {

@@ -67,7 +67,6 @@ func newHub(t *testing.T, store board.Store, most, all int) *Hub {
 	return r
 }
 
-// subscribe subscribes a client to a resource.
 func subscribe(t *testing.T, r *Hub, c Client, uri string) {
 	t.Helper()
 	if err := r.Subscribe(t.Context(), c, uri); err != nil {
@@ -87,7 +86,6 @@ func write(t *testing.T, r *Hub, conversation, list string) todo.Snapshot {
 	return out.After
 }
 
-// takesUp makes the current list of a conversation that of another one.
 func takesUp(t *testing.T, r *Hub, who board.Conversation, of string) todo.Snapshot {
 	t.Helper()
 	list := write(t, r, of, "")

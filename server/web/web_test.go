@@ -23,7 +23,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
-// event returns what a host posts of a chat.
 func event(name, more string) string {
 	return `{"session_id":"chat","cwd":"/home/ada/parser","hook_event_name":"` + name + `"` + more + `}`
 }
@@ -144,7 +143,6 @@ func send(t *testing.T, method, url, body string, headers ...string) {
 	}
 }
 
-// askRoutes sends requests to every route, with the marker wherever a text may be.
 func askRoutes(t *testing.T, site *httptest.Server, list string) {
 	t.Helper()
 	edge, ok := site.Config.Handler.(*edge.Edge)
@@ -174,7 +172,6 @@ func askRoutes(t *testing.T, site *httptest.Server, list string) {
 	}
 }
 
-// askEverything sends requests to every route, and all messages over HTTP and on stdio.
 func askEverything(t *testing.T, s *server.Server, site *httptest.Server, list string) {
 	t.Helper()
 	askRoutes(t, site, list)

@@ -27,7 +27,6 @@ var (
 
 func TestMain(m *testing.M) { os.Exit(programtest.Run(m, &binary, &programtest.Table{})) }
 
-// root is the folder of the repository.
 var root = filepath.Join("..", "..", "..")
 
 // The documents say what the program's own texts cost: a change of them is a change of these.

@@ -55,7 +55,6 @@ func newRegistry(t *testing.T, r release) *registry {
 	return reg
 }
 
-// add publishes a package.
 func (reg *registry) add(t *testing.T, archive string) {
 	t.Helper()
 	manifest := object(t, contents(t, archive)["package/package.json -rw-r--r--"])
@@ -67,7 +66,6 @@ func (reg *registry) add(t *testing.T, archive string) {
 	reg.packages[name] = map[string]any{"name": name, "dist-tags": map[string]any{"latest": version}, "versions": map[string]any{version: manifest}}
 }
 
-// noting notes which archives are fetched.
 func (reg *registry) noting(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		reg.mu.Lock()
@@ -77,7 +75,6 @@ func (reg *registry) noting(next http.Handler) http.Handler {
 	})
 }
 
-// fetched returns the archives that were fetched, in order of their names.
 func (reg *registry) fetched() []string {
 	reg.mu.Lock()
 	defer reg.mu.Unlock()
@@ -108,7 +105,6 @@ func (c computer) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// run runs a program and returns its output and the code it exits with.
 func (c computer) run(args ...string) (stdout, stderr string, code int) {
 	c.t.Helper()
 	cmd := c.command(args...)

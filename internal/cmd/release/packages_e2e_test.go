@@ -46,7 +46,6 @@ func TestPackages(t *testing.T) {
 	}
 }
 
-// session is a running server and the pipes to it.
 type session struct {
 	*exec.Cmd
 	in  io.WriteCloser
@@ -63,7 +62,6 @@ func (c computer) start(args ...string) session {
 	return session{cmd, in, bufio.NewReader(out)}
 }
 
-// ask sends requests and returns the answer to the last of them.
 func (s session) ask(t *testing.T, requests ...string) (answer string) {
 	t.Helper()
 	for _, request := range requests {
@@ -73,14 +71,12 @@ func (s session) ask(t *testing.T, requests ...string) (answer string) {
 	return answer
 }
 
-// firstList speaks to a server until it has written a list.
 func (s session) firstList(t *testing.T) {
 	t.Helper()
 	plan := `{"todos":[{"content":"Bake bread","activeForm":"Baking bread","status":"in_progress"}]}`
 	servertest.Has(t, "the answer", s.ask(t, servertest.Initialize(1, "tester"), servertest.Call(2, "TodoWrite", plan)), "Todo list updated")
 }
 
-// end closes a server's input and returns how it ends.
 func (s session) end() error {
 	s.in.Close()
 	_, _ = io.Copy(io.Discard, s.out)
@@ -313,7 +309,6 @@ func (r release) runCommand(t *testing.T) release {
 	return r
 }
 
-// buildFlags returns the flags by which GoReleaser builds a version.
 func buildFlags(t *testing.T, version string) (flags []string) {
 	t.Helper()
 	var config struct {
@@ -324,7 +319,6 @@ func buildFlags(t *testing.T, version string) (flags []string) {
 	return append(build.Flags, "-ldflags", strings.ReplaceAll(build.Ldflags[0], "{{ .Version }}", version))
 }
 
-// touch gives files another time.
 func touch(t *testing.T, folder string) {
 	t.Helper()
 	past := time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC)
@@ -347,7 +341,6 @@ func run(t *testing.T, folder string, command ...string) {
 	}
 }
 
-// copySource copies what the program and its packages are made of.
 func copySource(t *testing.T, from, to string) {
 	t.Helper()
 	err := filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {

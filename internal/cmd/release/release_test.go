@@ -36,7 +36,6 @@ func newRelease(t testing.TB) release {
 	return r
 }
 
-// build puts a binary where GoReleaser does.
 func (r release) build(t testing.TB, goos, goarch, name string, data []byte) {
 	t.Helper()
 	servertest.Check(t, r.write("todo-mcp_"+goos+"_"+goarch+"/"+name, data))
@@ -48,7 +47,6 @@ func (r release) mustMake(t testing.TB) release {
 	return r
 }
 
-// contents returns the texts of an archive's files, by name and mode.
 func contents(t testing.TB, archive string) map[string]string {
 	t.Helper()
 	data := readFile(t, archive)
@@ -80,7 +78,6 @@ func readFile(t testing.TB, path string) []byte {
 	return servertest.Must(os.ReadFile(path))(t)
 }
 
-// object returns a JSON text as a generic value.
 func object(t testing.TB, text string) (out map[string]any) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(text), &out); err != nil {
@@ -295,7 +292,6 @@ func TestVersionHasOnePlace(t *testing.T) {
 	}
 }
 
-// sums returns the SHA-256 sums of all files in a folder, by name.
 func sums(t testing.TB, folder string) map[string]string {
 	t.Helper()
 	out := make(map[string]string)

@@ -7,7 +7,6 @@ import (
 	"testing"
 )
 
-// root is the folder of the repository.
 var root = filepath.Join("..", "..", "..")
 
 // No picture of the documents is older than the page that it shows.

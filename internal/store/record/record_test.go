@@ -83,7 +83,6 @@ func TestWorked(t *testing.T) {
 	}
 }
 
-// must returns what a call returned that may not fail.
 func must[T any](v T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
