@@ -59,7 +59,7 @@ func server(t testing.TB) *postgrestest.Server {
 
 func newDatabase(t testing.TB) string {
 	t.Helper()
-	address := must(server(t).NewDatabase())(t)
+	address := storetest.Must(server(t).NewDatabase())(t)
 	return address
 }
 
@@ -78,7 +78,7 @@ func emptied(t testing.TB) (address string) {
 				DELETE FROM todo_mcp.names; DELETE FROM todo_mcp.chats; DELETE FROM todo_mcp.keys; DELETE FROM todo_mcp.notices; DELETE FROM todo_mcp.processes`)
 			err = errors.Join(err, conn.Close(t.Context()))
 		}
-		check(t, err)
+		storetest.OK(t, err)
 	default:
 		address = newDatabase(t)
 	}
@@ -88,7 +88,7 @@ func emptied(t testing.TB) (address string) {
 
 func open(t testing.TB, url string, keep ...board.Keep) *Store {
 	t.Helper()
-	s := must(Open(context.Background(), url, "", append(keep, board.Keep{})[0]))(t)
+	s := storetest.Must(Open(context.Background(), url, "", append(keep, board.Keep{})[0]))(t)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -127,7 +127,7 @@ func TestAging(t *testing.T) {
 	storetest.RunAging(t, func(t testing.TB) (board.Store, func(time.Duration)) {
 		s := open(t, emptied(t))
 		return s, func(by time.Duration) {
-			must(s.pool.Exec(t.Context(), `UPDATE todo_mcp.seen SET at = at - $1`, by.Nanoseconds()))(t)
+			storetest.Must(s.pool.Exec(t.Context(), `UPDATE todo_mcp.seen SET at = at - $1`, by.Nanoseconds()))(t)
 		}
 	})
 }
@@ -147,34 +147,19 @@ func TestOpenRefusals(t *testing.T) {
 func TestCheck(t *testing.T) {
 	s := fresh(t)
 	storetest.RunCheck(t, s, "todo_mcp.", func(sql string) {
-		must(s.pool.Exec(t.Context(), sql))(t)
+		storetest.Must(s.pool.Exec(t.Context(), sql))(t)
 	})
-}
-
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		check(t, err)
-		return v
-	}
 }
 
 // pooled returns a function that makes a database and returns its address by way of a
 // pooler, with what is added to the address.
 func pooled(t testing.TB, add string, settings ...string) func(testing.TB) string {
 	t.Helper()
-	pooler := must(postgrestest.NewPooler(server(t), settings...))(t)
+	pooler := storetest.Must(postgrestest.NewPooler(server(t), settings...))(t)
 	t.Cleanup(pooler.Close)
 	return func(t testing.TB) string {
 		t.Helper()
-		address := must(pooler.Through(newDatabase(t)))(t)
+		address := storetest.Must(pooler.Through(newDatabase(t)))(t)
 		return address + add
 	}
 }

@@ -3,6 +3,7 @@ package record_test
 import (
 	"errors"
 	"flag"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/store/record"
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
@@ -42,20 +44,18 @@ func fullSnapshot() todo.Snapshot {
 // every field set is encoded as in the golden file and decoded without loss.
 func TestStoredRow(t *testing.T) {
 	want := fullSnapshot()
-	body := must(record.Body(want))(t)
-	list := must(record.Encode(want.List))(t)
+	body := storetest.Must(record.Body(want))(t)
+	list := storetest.Must(record.Encode(want.List))(t)
 	row := string(body) + "\n" + string(list) + "\n"
 	golden := filepath.Join("testdata", "row.json")
 	if *update {
-		if err := os.WriteFile(golden, []byte(row), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		storetest.OK(t, os.WriteFile(golden, []byte(row), 0o644))
 	}
-	stored := must(os.ReadFile(golden))(t)
+	stored := storetest.Must(os.ReadFile(golden))(t)
 	if diff := cmp.Diff(string(stored), row); diff != "" {
 		t.Errorf("the stored format changed (-golden +now):\n%s", diff)
 	}
-	got := must(record.Snapshot(body, list, want.Seq))(t)
+	got := storetest.Must(record.Snapshot(body, list, want.Seq))(t)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the decoded snapshot differs (-want +got):\n%s", diff)
 	}
@@ -72,7 +72,7 @@ func TestWorked(t *testing.T) {
 		"a person's where no agent worked": {Updated: at, Writer: todo.Writer{Person: true}},
 	} {
 		want.Items = []todo.Item{}
-		body := must(record.Body(want))(t)
+		body := storetest.Must(record.Body(want))(t)
 		got, err := record.Snapshot(body, []byte(`{}`), 0)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%s: %v (-want +got)\n%s", name, err, diff)
@@ -80,16 +80,6 @@ func TestWorked(t *testing.T) {
 		if stored := strings.Contains(string(body), "worked"); stored != (want.Writer.Person && !want.Worked.IsZero()) {
 			t.Errorf("%s is stored as %s", name, body)
 		}
-	}
-}
-
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
 	}
 }
 
@@ -120,4 +110,23 @@ func FuzzSnapshot(f *testing.F) {
 			t.Fatalf("%v\n%s", err, diff)
 		}
 	})
+}
+
+// Times that do not fit keep their order with those that do.
+func TestUnixNano(t *testing.T) {
+	for _, c := range []struct {
+		t    time.Time
+		want int64
+	}{
+		{time.Time{}, math.MinInt64},
+		{time.Unix(0, math.MinInt64), math.MinInt64},
+		{time.Unix(-1, 5), -999_999_995},
+		{time.Unix(1, 5), 1_000_000_005},
+		{time.Unix(0, math.MaxInt64), math.MaxInt64},
+		{time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), math.MaxInt64},
+	} {
+		if got := record.UnixNano(c.t); got != c.want {
+			t.Errorf("%v: %d, want %d", c.t, got, c.want)
+		}
+	}
 }

@@ -27,7 +27,7 @@ func TestLogOfOthers(t *testing.T) {
 	for n := range int64(5) {
 		mustSave(t, a, "a", n+1)
 	}
-	before := must(os.Stat(path + "-wal"))(t)
+	before := storetest.Must(os.Stat(path + "-wal"))(t)
 	mustSave(t, open(t, path), "b", 1)
 	if now, err := os.Stat(path + "-wal"); err != nil || now.Size() >= before.Size() {
 		t.Errorf("50: the log had %d bytes and now has %d, %v", before.Size(), now.Size(), err)
@@ -72,8 +72,8 @@ func TestMainFileDeleted(t *testing.T) {
 			for n := range int64(20) {
 				mustSave(t, a, "a", n+1)
 			}
-			must(b.Load(t.Context(), "a", 0))(t) // it reads alone
-			checkErr(t, gone(path))
+			storetest.Must(b.Load(t.Context(), "a", 0))(t) // it reads alone
+			storetest.OK(t, gone(path))
 			checkGone(t, path, a, b)
 			if name == "its content" {
 				return // SQLite knows the file by its inode: all have to let go of it first
@@ -105,9 +105,9 @@ func TestLogDeleted(t *testing.T) {
 		mustSave(t, a, "a", revisions)
 		mustSave(t, b, "b", revisions)
 		for _, s := range []*Store{a, b} {
-			must(s.Load(t.Context(), "a", 0))(t)
+			storetest.Must(s.Load(t.Context(), "a", 0))(t)
 		}
-		checkErr(t, os.Remove(path+"-wal"))
+		storetest.OK(t, os.Remove(path+"-wal"))
 		for range 3 {
 			revisions++
 			mustSave(t, a, "a", revisions)
@@ -139,7 +139,7 @@ func TestLogDeletedInASave(t *testing.T) {
 	if !errors.Is(err, board.ErrUnknownOutcome) {
 		t.Errorf("75: the save was acknowledged, or %v", err)
 	}
-	checkErr(t, s.Update(t.Context(), board.Key{}, func(tx board.Tx) error {
+	storetest.OK(t, s.Update(t.Context(), board.Key{}, func(tx board.Tx) error {
 		found, err := tx.Find(t.Context(), board.Query{Operation: "op"})
 		if err == nil && len(found) == 0 {
 			_, err = tx.Save(t.Context(), next)
@@ -168,7 +168,7 @@ func TestLogCut(t *testing.T) {
 		if err == nil && part > 0 {
 			part = log.Size() / part
 		}
-		checkErr(t, errors.Join(err, os.Truncate(path+"-wal", part)))
+		storetest.OK(t, errors.Join(err, os.Truncate(path+"-wal", part)))
 		for range 2 {
 			if _, err := storetest.Save(t.Context(), s, snapshot("b", 1)); err == nil || !strings.Contains(err.Error(), path+"-wal was cut") {
 				t.Errorf("133: %s was cut: %v", name, err)
@@ -190,7 +190,7 @@ func TestDamagedSeen(t *testing.T) {
 		if n < 2 {
 			mustSave(t, s, id, 1)
 		}
-		checkErr(t, move(t.Context(), s, "c", id))
+		storetest.OK(t, move(t.Context(), s, "c", id))
 	}
 	execSQL(t, openRaw(t, path), `UPDATE seen SET revision = 77 WHERE list = 'b'`)
 	var known []board.Seen
@@ -201,7 +201,7 @@ func TestDamagedSeen(t *testing.T) {
 		}
 	}
 	mustSave(t, s, "c", 1)
-	checkErr(t, move(t.Context(), s, "c", "c"))
+	storetest.OK(t, move(t.Context(), s, "c", "c"))
 	mustSave(t, open(t, path), "d", 1) // of another process: this one must read anew
 	if err := s.Update(t.Context(), key, read); err != nil || len(known) != 2 || known[0].List != "c" || !known[0].Current || known[1].List != "a" || known[1].Current {
 		t.Errorf("78: after a move: %+v, %v", known, err)
@@ -259,7 +259,7 @@ func TestCreatorThatSleeps(t *testing.T) {
 func TestTemporaryFileOfADeadProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	for _, suffix := range []string{"-new", "-lock"} {
-		checkErr(t, os.WriteFile(path+suffix, nil, 0o600))
+		storetest.OK(t, os.WriteFile(path+suffix, nil, 0o600))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -276,7 +276,7 @@ func TestFoldersSurvivePowerLoss(t *testing.T) {
 	defer func() { syncFolder = really }()
 	syncFolder = func(path string) { synced[path] = true; really(path) }
 	root := t.TempDir()
-	checkErr(t, os.Mkdir(filepath.Join(root, "other's"), 0o700))
+	storetest.OK(t, os.Mkdir(filepath.Join(root, "other's"), 0o700))
 	path := filepath.Join(root, "other's", "new", "er", "todo.db")
 	mustSave(t, open(t, path), "a", 1)
 	for dir := filepath.Dir(path); len(dir) >= len(root); dir = filepath.Dir(dir) {
@@ -342,7 +342,7 @@ func TestDamageOfAList(t *testing.T) {
 
 func problemsOf(t *testing.T, s *Store) (problems []string) {
 	t.Helper()
-	must(s.Check(t.Context(), func(problem string) { problems = append(problems, problem) }))(t)
+	storetest.Must(s.Check(t.Context(), func(problem string) { problems = append(problems, problem) }))(t)
 	return problems
 }
 
@@ -355,7 +355,7 @@ func TestDamagedChat(t *testing.T) {
 		save := func(id string) {
 			t.Helper()
 			c.ID = id
-			must(storetest.SaveChat(t.Context(), s, c))(t)
+			storetest.Must(storetest.SaveChat(t.Context(), s, c))(t)
 		}
 		save("c")
 		save("other")

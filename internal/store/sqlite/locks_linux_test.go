@@ -8,12 +8,14 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 )
 
 func locked(t *testing.T, path string) bool {
 	t.Helper()
-	info := must(os.Stat(path))(t)
-	f := must(os.Open("/proc/locks"))(t)
+	info := storetest.Must(os.Stat(path))(t)
+	f := storetest.Must(os.Open("/proc/locks"))(t)
 	defer f.Close()
 	inode := fmt.Sprintf(":%d ", info.Sys().(*syscall.Stat_t).Ino)
 	for lines := bufio.NewScanner(f); lines.Scan(); {

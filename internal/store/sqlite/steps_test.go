@@ -64,7 +64,7 @@ func makeVersion(t testing.TB, version int) (path string, lists []string) {
 		if err != nil {
 			t.Fatalf("a store with the list \"a\" that the program of version %d wrote: %v", version, err)
 		}
-		checkErr(t, os.WriteFile(path, made, 0o600))
+		storetest.OK(t, os.WriteFile(path, made, 0o600))
 		return path, []string{"a"}
 	}
 	s := open(t, path)
@@ -162,7 +162,7 @@ func TestMovingProcesses(t *testing.T) {
 		continue
 	}
 	checkRevision(t, beside, "a", 1) // others read meanwhile
-	checkErr(t, stuck.Process.Kill())
+	storetest.OK(t, stuck.Process.Kill())
 	_ = stuck.Wait()
 	mustSave(t, beside, "a", 2)
 
@@ -192,10 +192,10 @@ type files map[string]string
 
 func filesOf(t testing.TB, path string) files {
 	t.Helper()
-	found := must(filepath.Glob(path + "*"))(t)
+	found := storetest.Must(filepath.Glob(path + "*"))(t)
 	all := files{}
 	for _, name := range found {
-		data := must(os.ReadFile(name))(t)
+		data := storetest.Must(os.ReadFile(name))(t)
 		all[strings.TrimPrefix(name, path)] = string(data)
 	}
 	return all
@@ -242,7 +242,7 @@ func TestRefusesFilesItCannotUse(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "todo.db")
 		early := open(t, path)
 		for suffix, content := range c.files {
-			checkErr(t, os.WriteFile(path+suffix, []byte(content), 0o600))
+			storetest.OK(t, os.WriteFile(path+suffix, []byte(content), 0o600))
 		}
 		_, opening := Open(path, board.Keep{})
 		if now := filesOf(t, path); cmp.Diff(c.files[""], now[""]) != "" || now["-wal"] != c.files["-wal"] {
@@ -286,10 +286,10 @@ func TestImpossiblePlaces(t *testing.T) {
 		}
 		path := filepath.Join(t.TempDir(), "folder", "todo.db")
 		if c.says != "" {
-			checkErr(t, os.Mkdir(filepath.Dir(path), 0o700))
+			storetest.OK(t, os.Mkdir(filepath.Dir(path), 0o700))
 		}
 		late := open(t, path)
-		checkErr(t, c.place(path))
+		storetest.OK(t, c.place(path))
 		before, _ := os.Lstat(path)
 		_, opening := Open(path, board.Keep{})
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

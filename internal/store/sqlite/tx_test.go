@@ -32,10 +32,10 @@ func TestSteadyUpdateReadsNothing(t *testing.T) {
 	key := board.Key{Chat: "session:c"}
 	first := snapshot("a", 1)
 	first.Items, first.LastID = storetest.Plan(50), 50
-	must(storetest.Save(t.Context(), s, first, board.Seen{Key: key, List: "a", Revision: 1, Current: true}))(t)
+	storetest.Must(storetest.Save(t.Context(), s, first, board.Seen{Key: key, List: "a", Revision: 1, Current: true}))(t)
 	write := func(n int) {
 		t.Helper()
-		checkErr(t, s.Update(t.Context(), key, func(tx board.Tx) error { return writeNext(t.Context(), tx, key, n) }))
+		storetest.OK(t, s.Update(t.Context(), key, func(tx board.Tx) error { return writeNext(t.Context(), tx, key, n) }))
 	}
 	const writes = 50
 	for n := range writes { // so that SQLite has what it needs in memory
@@ -81,12 +81,12 @@ func TestReadsTheFileInItsPlace(t *testing.T) {
 	db.Close()
 	mustSave(t, ours, "a", 2)
 	for _, suffix := range []string{"", "-wal", "-shm"} {
-		checkErr(t, os.Rename(path+suffix, path+suffix+".away"))
+		storetest.OK(t, os.Rename(path+suffix, path+suffix+".away"))
 	}
-	checkErr(t, os.Rename(backup, path))
+	storetest.OK(t, os.Rename(backup, path))
 	theirs := snapshot("a", 2)
 	theirs.Items[0].Text = "theirs"
-	must(storetest.Save(t.Context(), open(t, path), theirs))(t)
+	storetest.Must(storetest.Save(t.Context(), open(t, path), theirs))(t)
 	if got, err := ours.Load(t.Context(), "a", 0); err != nil || got.Items[0].Text != "theirs" {
 		t.Errorf("50: read %q, %v", got.Items[0].Text, err)
 	}
@@ -102,7 +102,7 @@ func TestMemoryOfEmptiedLists(t *testing.T) {
 		for i := range 60 {
 			emptied.Report.Dropped = append(emptied.Report.Dropped, todo.Item{ID: fmt.Sprint(i), Text: strings.Repeat("x", 4000)})
 		}
-		must(storetest.Save(t.Context(), s, emptied))(t)
+		storetest.Must(storetest.Save(t.Context(), s, emptied))(t)
 	}
 	runtime.GC()
 	var m runtime.MemStats
@@ -159,7 +159,7 @@ func TestBeginsOnceWhenGivenUp(t *testing.T) {
 	go func() { next <- add(t.Context(), "two") }()
 	waiting(1)
 	close(second)
-	checkErr(t, <-next)
+	storetest.OK(t, <-next)
 	found, err := s.Find(t.Context(), board.Query{})
 	if err != nil || len(found) != 1 || found[0].List.ID != "one" || found[0].Revision != 2 {
 		t.Errorf("54: %+v, %v", found, err)
@@ -282,7 +282,7 @@ func TestBatchAnswersEachUpdate(t *testing.T) {
 func TestDamagedRecord(t *testing.T) {
 	path, s := newStore(t)
 	for _, next := range []todo.Snapshot{snapshot("body", 1), snapshot("type", 1), snapshot("null", 1), snapshot("good", 1)} {
-		must(storetest.Save(t.Context(), s, next, board.Seen{Key: board.Key{Chat: next.List.ID}, List: next.List.ID, Current: true}))(t)
+		storetest.Must(storetest.Save(t.Context(), s, next, board.Seen{Key: board.Key{Chat: next.List.ID}, List: next.List.ID, Current: true}))(t)
 	}
 	execSQL(t, openRaw(t, path), `UPDATE history SET body = 'x' WHERE list = 'body'`,
 		`UPDATE lists SET begun = 'x' WHERE id = 'type'`, `UPDATE seen SET at = 'x' WHERE list = 'type'`,
@@ -372,7 +372,7 @@ func TestLargeRevisions(t *testing.T) {
 	for n := range changes {
 		next.Items = slices.Clone(next.Items)
 		next.Items[n%len(next.Items)].Text = fmt.Sprintf("%0200d", n)
-		must(storetest.Save(t.Context(), s, next))(t)
+		storetest.Must(storetest.Save(t.Context(), s, next))(t)
 		want = append(want, next.Items)
 		next.Revision++
 	}
@@ -414,9 +414,9 @@ func TestFlippedBits(t *testing.T) {
 	}
 	s.Close()
 	s = open(t, path) // to read what is on the disk
-	want := must(contents(t, s))(t)
-	checkErr(t, s.Close())
-	data := must(os.ReadFile(path))(t)
+	want := storetest.Must(contents(t, s))(t)
+	storetest.OK(t, s.Close())
+	data := storetest.Must(os.ReadFile(path))(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	read := 0
 	for range 40 {
@@ -424,7 +424,7 @@ func TestFlippedBits(t *testing.T) {
 		damaged := slices.Clone(data)
 		damaged[bit/8] ^= 1 << (bit % 8)
 		copied := filepath.Join(t.TempDir(), "todo.db")
-		checkErr(t, os.WriteFile(copied, damaged, 0o600))
+		storetest.OK(t, os.WriteFile(copied, damaged, 0o600))
 		s, err := Open(copied, board.Keep{})
 		if err != nil {
 			read++
@@ -472,7 +472,7 @@ func TestWritesMakeNoTemporaryFiles(t *testing.T) {
 		return err
 	}
 	for range 20 {
-		checkErr(t, s.Update(t.Context(), board.Key{}, save))
+		storetest.OK(t, s.Update(t.Context(), board.Key{}, save))
 	}
 }
 
@@ -487,7 +487,7 @@ func TestAFullStoreTakesNewChats(t *testing.T) {
 	}
 	for n := range 150 {
 		who := board.Conversation{Key: "session:" + fmt.Sprint(n), Lasts: time.Nanosecond}
-		must(b.As("").Apply(t.Context(), board.Write{Target: board.Target{Conversation: who},
+		storetest.Must(b.As("").Apply(t.Context(), board.Write{Target: board.Target{Conversation: who},
 			Change: func(d *todo.Draft) error { d.Replace(todo.CoreView(), lines); return nil }}))(t)
 	}
 }
@@ -514,7 +514,7 @@ func filled(t testing.TB, path string, lists int) *Store {
 			}
 			return nil
 		})
-		checkErr(t, err)
+		storetest.OK(t, err)
 	}
 	return s
 }
@@ -543,7 +543,7 @@ func counted(t testing.TB, path string, counters ...sqlite.DBStatusOp) (pages fu
 		for _, conn := range all {
 			for _, counter := range counters {
 				looked, _, err := conn.Status(counter, false)
-				checkErr(t, err)
+				storetest.OK(t, err)
 				now += looked
 			}
 		}

@@ -94,7 +94,7 @@ func Steps() []Step {
 			mustSaveChat(t, s, todo.Chat{ID: fmt.Sprint("new", n), Used: time.Now()})
 		}},
 		{"read the chats that changed", func(t testing.TB, s board.Store, _ int) {
-			newest := must[int64](t)(s.Position(t.Context()))
+			newest := Must(s.Position(t.Context()))(t)
 			checkFound(t, len(ids(t, s, board.ChatQuery{AfterSeq: newest - 1})), 1, nil)
 		}},
 		chatsOfLate("a user's", board.ChatQuery{Principal: &own, User: &own}),
