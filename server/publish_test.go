@@ -81,37 +81,46 @@ func withoutOutput(t *testing.T, raw json.RawMessage) json.RawMessage {
 	return servertest.Must(json.Marshal(tool))(t)
 }
 
-// "auto" lists the tool that the models of a known client know best, in a session, and
-// TodoWrite otherwise; to an inspector all. The others can be called all the same. What an
-// unknown client's model has to read for it is a tenth of what all tools are.
-func TestPublishAuto(t *testing.T) {
-	list := func(r *chattest.Rig, client string, publish ...string) (names string, size int) {
-		c := r.Start(func(c *server.Config) { c.Publish = publish }).Chat(client)
+// V3: "auto" lists the tool that the models of a known client know best, in a session, and
+// TodoWrite otherwise; to an inspector all. The others can be called all the same. Output schemas
+// are listed only where every result has structured content. The first tool is to be loaded at
+// once. What an unknown client's model has to read is a tenth of what all tools are.
+func TestListed(t *testing.T) {
+	list := func(r *chattest.Rig, client string, setting server.Structured, output bool, want string, publish ...string) (size int) {
+		c := r.Start(func(c *server.Config) { c.Structured, c.Publish = setting, publish }).Chat(client)
 		a := c.Asks("tools/list", `{}`)
 		c.Calls("SetTodoList", `{}`) // also where it is not listed
-		listed, _ := servertest.Listed(t, a.Raw)
-		return strings.Join(listed, " "), len(a.Raw)
+		names, raw := servertest.Listed(t, a.Raw)
+		if strings.Join(names, " ") != want {
+			t.Fatalf("%s, %s: %s is listed %s, want %s", publish, r.By, client, names, want)
+		}
+		for name, tool := range raw {
+			servertest.Has(t, name, string(tool), `"ui":{"resourceUri":`, `"anthropic/searchHint":"todo list, `)
+			if strings.Contains(string(tool), `"outputSchema"`) != output || strings.Contains(string(tool), `"anthropic/alwaysLoad":true`) != (name == names[0]) {
+				t.Errorf("V3: structured %q, to %s in %s: %s", setting, client, r.By, tool)
+			}
+		}
+		return len(a.Raw)
 	}
 	chattest.Over(t, func(r *chattest.Rig) {
-		for _, client := range []string{"claude-code", "codex-mcp-client", "gemini-cli-mcp-client", "Visual Studio Code", "opencode", "kimi-cli",
-			"kimi-code", "copilot-cli", "github-copilot-developer", "kilo", "@cline/core", "claude-ai", "somebody", ""} {
-			want := "TodoWrite"
-			if best := strings.Join(clients.Find(client).Tools, " "); best != "" && !r.By.Modern() {
+		inSession, all := !r.By.Modern(), strings.Join(tools.Names(), " ")
+		for _, client := range []string{"claude-code", "codex-mcp-client", "gemini-cli-mcp-client", "Visual Studio Code", "opencode", "kimi-cli", "kimi-code",
+			"copilot-cli", "github-copilot-developer", "kilo", "@cline/core", "claude-ai", "continue", "somebody", ""} {
+			known, want := clients.Find(client), "TodoWrite"
+			if best := strings.Join(known.Tools, " "); best != "" && inSession {
 				want = best
 			}
-			if names, _ := list(r, client, "auto"); names != want {
-				t.Errorf("%s is listed %s, want %s", client, names, want)
-			}
+			list(r, client, "", inSession && (known.Sees == "" || known.Sees == clients.SeesText), want, "auto")
 		}
-		_, auto := list(r, "somebody", "auto")
-		if _, all := list(r, "somebody", "all"); auto > 2650 || all < 8*auto {
-			t.Errorf("tools/list to an unknown client: %d bytes, with all tools %d", auto, all)
+		if inSession {
+			list(r, "inspector-client", "", true, all, "auto")
 		}
-		if names, _ := list(r, "inspector-client", "auto"); !r.By.Modern() && names != strings.Join(tools.Names(), " ") {
-			t.Errorf("an inspector is listed %s", names)
-		}
-		if names, _ := list(r, "claude-code", "SetTodoList", "update_todo"); names != "SetTodoList update_todo" {
-			t.Errorf("--tools: %v", names)
+		list(r, "claude-code", "", false, "SetTodoList update_todo", "update_todo", "SetTodoList")
+		list(r, "claude-code", server.StructuredAlways, true, all, "all")
+		list(r, "somebody", server.StructuredNever, false, all, "all")
+		auto, whole := list(r, "somebody", "", inSession, "TodoWrite", "auto"), list(r, "somebody", "", inSession, all, "all")
+		if auto > 2650 || whole < 8*auto {
+			t.Errorf("tools/list to an unknown client: %d bytes, with all tools %d", auto, whole)
 		}
 	}, chattest.Stdio, chattest.StdioModern)
 }

@@ -61,38 +61,33 @@ func TestAppPage(t *testing.T) {
 	}
 }
 
-// Every tool names the page. The page's own tools are listed only in sessions of
-// clients that show apps, which hide them from their models.
+// Every tool names the page. The page's own tools are listed only in sessions of clients that show
+// apps, which hide them from their models; also after a restart and on another replica with the
+// same key.
 func TestAppListing(t *testing.T) {
-	for _, c := range []struct {
-		hello string
-		view  bool
-	}{
-		{servertest.Initialize(1, "claude-code"), false},
-		{withApps("claude-ai", appMIME), true},
-		{withApps("somebody", appMIME), true},
-		{withApps("somebody", "text/plain"), false},
-		{strings.Replace(withApps("somebody", appMIME), `["text/html;profile=mcp-app"]`, `7`, 1), false},
+	for hello, view := range map[string]bool{
+		withApps("claude-ai", appMIME): true, withApps("somebody", appMIME): true, withApps("somebody", "text/plain"): false,
+		strings.Replace(withApps("somebody", appMIME), `["text/html;profile=mcp-app"]`, `7`, 1): false,
 	} {
-		s := servertest.New(t, nil, func(c *server.Config) { c.Publish = []string{"auto"} })
-		p := servertest.NewPipe(t, s)
-		go p.Send(c.hello, listing, strings.Replace(listing, `"id":2`, `"id":3,"params":{`+servertest.Meta+`}`, 1))
+		server := func() *server.Server {
+			return servertest.New(t, nil, func(c *server.Config) { c.Publish = []string{"auto"} })
+		}
+		p := servertest.NewPipe(t, server())
+		go p.Send(hello, listing, strings.Replace(listing, `"id":2`, `"id":3,"params":{`+servertest.Meta+`}`, 1))
 		p.Read()
-		stdio, raw := servertest.Listed(t, p.Read().Raw)
-		checkListing(t, "stdio", stdio, raw, c.view)
+		names, raw := servertest.Listed(t, p.Read().Raw)
+		checkListing(t, "stdio", names, raw, view)
 		sessionless, raw := servertest.Listed(t, p.Read().Raw)
 		checkListing(t, "sessionless", sessionless, raw, false)
 		if !slices.Equal(sessionless, []string{"TodoWrite"}) {
 			t.Errorf("sessionless lists vary: %v", sessionless)
 		}
-
-		web := servertest.Serve(t, s, nil)
-		_, header, _ := servertest.Post(t, web.URL+"/mcp", c.hello)
-		_, _, body := servertest.Post(t, web.URL+"/mcp", listing, "Mcp-Session-Id", header.Get("Mcp-Session-Id"))
-		names, raw := servertest.Listed(t, body)
-		checkListing(t, "http", names, raw, c.view)
-		if !slices.Equal(names, stdio) {
-			t.Errorf("http %v, stdio %v", names, stdio)
+		_, header, _ := servertest.Post(t, servertest.Serve(t, server(), nil).URL+"/mcp", hello)
+		_, _, body := servertest.Post(t, servertest.Serve(t, server(), nil).URL+"/mcp", listing, "Mcp-Session-Id", header.Get("Mcp-Session-Id"))
+		inSession, raw := servertest.Listed(t, body)
+		checkListing(t, "http", inSession, raw, view)
+		if !slices.Equal(inSession, names) {
+			t.Errorf("http %v, stdio %v", inSession, names)
 		}
 	}
 }
@@ -115,16 +110,6 @@ func checkListing(t *testing.T, where string, names []string, raw map[string]jso
 		if !strings.Contains(string(tool), want) {
 			t.Errorf("%s: %s lacks %s", where, name, want)
 		}
-	}
-}
-
-// A session keeps its client's capability after a restart of the server and on
-// another replica with the same key.
-func TestAppListingAfterRestart(t *testing.T) {
-	_, header, _ := servertest.Post(t, servertest.Serve(t, servertest.New(t, nil, nil), nil).URL+"/mcp", withApps("somebody", appMIME))
-	_, _, body := servertest.Post(t, servertest.Serve(t, servertest.New(t, nil, nil), nil).URL+"/mcp", listing, "Mcp-Session-Id", header.Get("Mcp-Session-Id"))
-	if names, _ := servertest.Listed(t, body); !slices.Contains(names, viewTool) {
-		t.Errorf("listed %v", names)
 	}
 }
 
