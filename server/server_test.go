@@ -254,22 +254,6 @@ func useAsClient(t *testing.T, transport mcp.Transport, era string) {
 	}
 }
 
-// BAD-INPUT 41: A line break and a forged log record in a text or name → One log line
-func TestClientTextCannotForgeLog(t *testing.T) {
-	log := &servertest.Log{}
-	store := &servertest.Failing{Store: chattest.Memory()}
-	store.Broken.Store(true)
-	r := &chattest.Rig{T: t, By: chattest.Stdio, Store: store}
-	c := r.Start(func(c *server.Config) { c.Log = log.Logger() }).Chat(`x\ntime=2026 level=ERROR msg=forged`)
-	a, err := c.Try("TodoWrite", servertest.Todos("pending", `secret\nlevel=ERROR msg=forged`))
-	if err != nil || a.Error == nil || !strings.Contains(a.Error.Message, "could not be saved") {
-		t.Errorf("answer: %s %v", a.Raw, err)
-	}
-	if got := log.Take(); len(got) != 1 || strings.Contains(got[0], "forged") || strings.Contains(got[0], "secret") {
-		t.Errorf("41: log is %q", got)
-	}
-}
-
 // A panic ends the request alone, on stdio too: the answer says nothing of its
 // cause, the log does, in one line.
 func TestPanicEndsTheRequestAlone(t *testing.T) {

@@ -34,10 +34,8 @@ func TestHTTPGuard(t *testing.T) {
 		{"own page that sends no Origin", own, "", true, "same-origin"},
 		{"own", own, "", true, ""},
 		{"1 foreign host", "evil.example", "", false, ""},
-		{"1 foreign host with a port", "evil.example:80", "", false, ""},
 		{"1 looks like loopback", "127.0.0.1.evil.example", "", false, ""},
 		{"1 configured host", "todo.example:8765", "", true, ""},
-		{"localhost", "localhost:1", "", true, ""},
 		{"IPv6 loopback", "[::1]:8765", "", true, ""},
 		{"own origin", own, "http://" + own, true, ""},
 		{"2 5 foreign origin", own, "http://evil.example", false, ""},
@@ -101,15 +99,11 @@ func TestHTTPGuardBySecFetchSite(t *testing.T) {
 		path, site, mode, dest string
 		want                   bool
 	}{
-		{"/api/lists", "cross-site", "no-cors", "empty", false},
 		{"/api/lists", "same-site", "no-cors", "image", false},
-		{"/api/events", "cross-site", "no-cors", "script", false},
-		{"/api/stream", "same-site", "no-cors", "video", false},
 		{"/panel/events", "cross-site", "no-cors", "empty", false},
 		{"/mcp", "cross-site", "no-cors", "empty", false},
 		{"/", "cross-site", "no-cors", "image", false},
 		{"/", "cross-site", "navigate", "iframe", false},
-		{"/api/events", "cross-site", "navigate", "document", false},
 		{"/api/workspace", "same-site", "navigate", "document", false},
 		{"/", "cross-site", "navigate", "document", true},
 		{"/lists/x", "same-site", "navigate", "document", true},
@@ -153,18 +147,16 @@ func TestReadyMeansWritable(t *testing.T) {
 	}}
 	now := time.Now()
 	e := newSite(t, store, func(c *edge.Config) { c.Now = func() time.Time { return now } })
-	ready := func(when string, want int) {
-		t.Helper()
-		if got := get(t.Context(), e, "/readyz").Code; got != want {
-			t.Errorf("79: %s: %d", when, got)
-		}
-	}
 	broken = servertest.ErrDisk
-	ready("it cannot write", http.StatusServiceUnavailable)
-	broken = nil
-	ready("within a second", http.StatusServiceUnavailable)
-	now = now.Add(time.Second)
-	ready("it can write again", http.StatusOK)
+	for _, want := range []int{http.StatusServiceUnavailable, http.StatusServiceUnavailable, http.StatusOK} { // the second within a second
+		if got := get(t.Context(), e, "/readyz").Code; got != want {
+			t.Errorf("79: %d, want %d", got, want)
+		}
+		if broken == nil {
+			now = now.Add(time.Second)
+		}
+		broken = nil
+	}
 }
 
 // BAD-INPUT 63: half of MaxStreams are one address's. Where one is closed there is room again.
@@ -227,12 +219,9 @@ func TestAdmin(t *testing.T) {
 		want             int
 	}{
 		{"/metrics", "127.0.0.1:1", "", true, 200},
-		{"/livez", "127.0.0.1:1", "", true, 200},
 		{"/readyz", "10.0.0.7:1", "", false, 200},
 		{"/debug/pprof/", "127.0.0.1:1", "", true, 404},
-		{"/", "127.0.0.1:1", "", true, 404},
 		{"/api/lists", "127.0.0.1:1", "", true, 404},
-		{"/mcp", "127.0.0.1:1", "", true, 404},
 		{"/metrics", "evil.example", "", true, 403},
 		{"/metrics", "todo.internal:1", "", false, 200},
 		{"/metrics", "10.0.0.7:1", "cross-site", false, 403},

@@ -45,9 +45,7 @@ func TestStalledReader(t *testing.T) {
 	host := strings.TrimPrefix(web.URL, "http://")
 	stalled := servertest.Must(net.Dial("tcp", host))(t)
 	defer stalled.Close()
-	if err := stalled.(*net.TCPConn).SetReadBuffer(64 << 10); err != nil { // some systems take in tens of megabytes else
-		t.Fatal(err)
-	}
+	servertest.Check(t, stalled.(*net.TCPConn).SetReadBuffer(64<<10)) // some systems take in tens of megabytes else
 	fmt.Fprintf(stalled, "GET /api/events HTTP/1.1\r\nHost: %s\r\n\r\n", host)
 	reader := bufio.NewReader(stalled)
 	if status, err := reader.ReadString('\n'); err != nil || !strings.Contains(status, "200") {

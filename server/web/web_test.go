@@ -74,7 +74,6 @@ func TestBadEventsOverHTTP(t *testing.T) {
 	}{
 		"cut":            {event("PostToolUse", todoWrite)[:90], 400, nil},
 		"nothing":        {"", 400, nil},
-		"no JSON":        {"hook", 400, nil},
 		"a list":         {"[]", 400, nil},
 		"huge":           {event("PostToolUse", todoWrite+`,"x":"`+strings.Repeat("x", todo.MaxRequest)+`"`), 413, nil},
 		"no chat":        {strings.Replace(event("PostToolUse", todoWrite), `"chat"`, `""`, 1), 400, nil},
@@ -109,11 +108,14 @@ func TestHookOnAStoreThatFails(t *testing.T) {
 // marker is in every text of the lists and of the requests.
 const marker = "zzmarker"
 
+// forged is how such a text would begin a line of the log.
+const forged = "\ntime=2026 level=ERROR msg=" + marker
+
 // messages returns calls of every tool, and requests of every other kind, with the
 // marker wherever a text may be.
 func messages(list string) (messages []string) {
 	for _, name := range append(tools.Names(), "todo_list_view", "todo_list_tick") {
-		for _, args := range []string{servertest.Todos("pending", marker), servertest.Todos(marker, marker), `{"items":["` + marker + `"]}`, `{"todos":[{"title":"` + marker + `","status":"done"}]}`,
+		for _, args := range []string{servertest.Todos("pending", forged), servertest.Todos(marker, marker), `{"items":["` + marker + `"]}`, `{"todos":[{"title":"` + marker + `","status":"done"}]}`,
 			`{"id":"1","status":"completed"}`, `{"id":"` + marker + `","status":"` + marker + `"}`, `{"list_id":"` + list + `"}`, `{"` + marker + `":1}`} {
 			messages = append(messages, servertest.Call(1, name, args))
 		}
@@ -175,7 +177,7 @@ func askRoutes(t *testing.T, site *httptest.Server, list string) {
 func askEverything(t *testing.T, s *server.Server, site *httptest.Server, list string) {
 	t.Helper()
 	askRoutes(t, site, list)
-	session := servertest.Session(t, site.URL+"/mcp", marker)
+	session := servertest.Session(t, site.URL+"/mcp", forged)
 	pipe := servertest.NewPipe(t, s)
 	go func() { _, _ = io.Copy(io.Discard, pipe.Out) }()
 	for _, message := range messages(list) {
@@ -183,14 +185,14 @@ func askEverything(t *testing.T, s *server.Server, site *httptest.Server, list s
 		pipe.Send(message)
 	}
 	pipe.In.Close()
-	if err := <-pipe.Done; err != nil {
-		t.Error(err)
-	}
+	servertest.Check(t, <-pipe.Done)
 	send(t, http.MethodGet, site.URL+"/mcp", "", "Mcp-Session-Id", session)
 	send(t, http.MethodDelete, site.URL+"/mcp", "", "Mcp-Session-Id", session)
 }
 
 // BAD-INPUT 91: Any text, by any way, while the store works or fails → Not in the log, at any level
+//
+// BAD-INPUT 41: A line break and a forged log record in a text or name → One log line
 func TestLogHasNoTexts(t *testing.T) {
 	log := &servertest.Log{}
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
