@@ -30,9 +30,7 @@ const plan = `{todos: [
 // result, follows theme and size, refreshes while an item is in progress, and stops at teardown.
 func TestAppInChat(t *testing.T) {
 	c := newChat(t, servertest.New(t, nil, nil))
-	if only := servertest.Eval[string](t, c.ctx, `host.appOnly.join()`); only != "todo_list_view,todo_list_tick" {
-		t.Errorf("tools kept from the model: %s", only)
-	}
+	c.hostUntil(`host.appOnly.join() === 'todo_list_view,todo_list_tick'`) // kept from the model
 	c.mount(`{theme: 'light'}`)
 	c.until(`document.getElementById('note').textContent.startsWith('Waiting')`)
 	c.host("input(" + plan + ")")
@@ -53,12 +51,7 @@ func TestAppInChat(t *testing.T) {
 	// Another client writes: the page refreshes by itself, through the bridge.
 	c.host(`call("TodoWrite", ` + strings.Replace(plan, "status: 'in_progress'", "status: 'completed'", 1) + `)`)
 	c.until(`document.getElementById('count').textContent === '3 of 5 done' && document.getElementById('say').textContent === '3 of 5 done'`)
-	if calls := servertest.Eval[string](t, c.ctx, `[...new Set(host.calls)].join()`); calls != "todo_list_view" {
-		t.Errorf("the page called %s", calls)
-	}
-	if servertest.Eval[int](t, c.ctx, `host.reads.length`) != 0 {
-		t.Error("the page read the resource although it has the tool")
-	}
+	c.hostUntil(`[...new Set(host.calls)].join() === 'todo_list_view' && host.reads.length === 0`)
 	c.until(`!document.querySelector('main').classList.contains('live')`)
 
 	c.call("TodoWrite", plan)
@@ -109,11 +102,14 @@ func TestAppVariants(t *testing.T) {
 	c.call("TodoWrite", `{todos: [`+strings.Join(long, ",")+`]}`)
 	const visible = `[...document.querySelectorAll('#items li')].filter((e) => e.checkVisibility()).length`
 	c.until(visible + ` === 5 && document.getElementById('fold').textContent === 'Show 9 done'`)
-	if !servertest.Eval[bool](t, c.frame, `(document.getElementById('fold').focus(), document.activeElement.id === 'fold')`) {
-		t.Error("the button cannot be focused")
-	}
-	servertest.Eval[bool](t, c.frame, `document.getElementById('fold').click(), true`)
-	c.until(visible + ` === 14 && document.getElementById('fold').ariaExpanded === 'true'`)
+	c.click("fold")
+	c.until(visible + ` === 14 && document.getElementById('fold').ariaExpanded === 'true' && document.activeElement.id === 'fold'`)
+
+	// Why an item is blocked, failed or was cancelled stands beside it, and is not struck out. There is no panel.
+	c.call("TodoWrite", `{todos: [{content: 'Sign', activeForm: 'x', status: 'blocked', reason: 'no <b>key</b>'},
+		{content: 'Pack', activeForm: 'x', status: 'failed', reason: 'disk full'}, {content: 'Tell', activeForm: 'x', status: 'cancelled', reason: 'not wanted'}]}`)
+	c.until(`[...document.querySelectorAll('.why')].map((e) => e.textContent + getComputedStyle(e).textDecorationLine).join() === 'no <b>key</b>none,disk fullnone,not wantednone' && ` +
+		`document.getElementById('panel').hidden`)
 }
 
 // V3: results without structured content, which clients get that would show it
@@ -123,9 +119,7 @@ func TestAppWithoutStructuredContent(t *testing.T) {
 	c := newChatOf(t, servertest.New(t, nil, func(c *server.Config) { c.List = "one" }), "claude-code")
 	c.mount(``)
 	c.call("TodoWrite", `{todos: [{content: 'A', activeForm: 'Doing A', status: 'in_progress'}, {content: 'B', activeForm: 'x', status: 'pending'}]}`)
-	if servertest.Eval[bool](t, c.ctx, `'structuredContent' in host.last`) {
-		t.Error("V3: the client got structured content")
-	}
+	c.hostUntil(`!('structuredContent' in host.last)`) // V3
 	c.rows("in_progress Doing A", "pending B")
 	c.host(`call("SetTodoList", {todos: [{title: 'A', status: 'done'}, {title: 'B', status: 'pending'}]})`)
 	c.until(`document.getElementById('count').textContent === '1 of 2 done' && drawn.revision === 2 && drawn.list.length === 26`)
@@ -146,8 +140,10 @@ func TestAppWithoutStructuredContent(t *testing.T) {
 }
 
 // When a host refuses the view tool because it was not listed, the page reads the list's resource
-// instead. It sends no request to a host that offers neither tools nor resources.
+// instead, with title and time; nothing can be ticked then, nor in a host that has resources alone.
+// It sends no request to a host that offers neither.
 func TestAppRefreshesWithoutTool(t *testing.T) {
+	const noTick = `document.querySelector('.tick') === null`
 	c := newChat(t, servertest.New(t, nil, nil))
 	c.mount(``)
 	servertest.Eval[bool](t, c.ctx, `host.refuse = true`)
@@ -156,17 +152,17 @@ func TestAppRefreshesWithoutTool(t *testing.T) {
 	c.until(`document.getElementById('count').textContent === '4 of 5 done'`)
 	c.rows("completed Read the schema", "completed Write the migration", "in_progress Running the tests against Postgres and SQLite",
 		"completed Update the documentation of every setting that the migration renames, with an example for each", "completed Ship it")
-	if got := servertest.Eval[int](t, c.ctx, `host.calls.length`); got != 1 {
-		t.Errorf("the refused tool was called %d times", got)
-	}
+	c.until(noTick)
+	c.hostUntil(`host.calls.length === 1`)
+	c.mount(`{}, {serverResources: {}}`)
+	c.call("TodoWrite", plan)
+	c.until(`drawn.items[0]?.id === '1' && ` + timeText + ` !== '' && document.querySelector('h1').textContent === 'Read the schema +4' && ` + noTick)
 	c.mount(`{}, {}`)
 	c.host("result()")
 	c.until(`document.querySelectorAll('#items li').length === 5`)
 	servertest.Eval[bool](t, c.frame, `dispatchEvent(new Event('focus'))`)
 	c.host("teardown()")
-	if servertest.Eval[int](t, c.ctx, `host.calls.length + host.reads.length`) != 0 {
-		t.Error("the page sent requests to a host that offers nothing")
-	}
+	c.hostUntil(`host.calls.length + host.reads.length === 0`)
 }
 
 // BAD-INPUT 37, 40: ordinary text of every script is unchanged.
