@@ -196,3 +196,17 @@ func (p *Process) URL() (url string, err error) {
 	}
 	return url, err
 }
+
+// Await waits until something is so that cannot be waited for otherwise; half a minute at most.
+func Await(t testing.TB, what string, isSo func() bool) {
+	t.Helper()
+	late, look := time.After(30*time.Second), time.NewTicker(5*time.Millisecond)
+	defer look.Stop()
+	for !isSo() {
+		select {
+		case <-look.C:
+		case <-late:
+			t.Fatalf("never so: %s", what)
+		}
+	}
+}
