@@ -6,15 +6,15 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // BAD-INPUT 85: Work of others in the binary → LICENSES has their licence texts
 func TestLicensesAreCurrent(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
 	want, err := collect(t.Context(), root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	servertest.Check(t, err)
 	got, err := read(filepath.Join(root, "LICENSES"))
 	if err != nil {
 		t.Fatal(err, "(run `make licenses`)")

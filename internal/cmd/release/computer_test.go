@@ -115,3 +115,10 @@ func (c computer) run(args ...string) (stdout, stderr string, code int) {
 	}
 	return out.String(), failed.String(), cmd.ProcessState.ExitCode()
 }
+
+func (c computer) succeeds(args ...string) {
+	c.t.Helper()
+	if stdout, stderr, code := c.run(args...); code != 0 {
+		c.t.Fatalf("%v: %d: %s%s", args, code, stdout, stderr)
+	}
+}

