@@ -153,9 +153,7 @@ func (s *stage) Does(of *chattest.Script, words []string) bool {
 		hookSays(s.Rig, said["by"], kind, words[1], heard(said["session"], said["agent"], said["folder"]), now)
 	case first == "person":
 		var edit todo.Edit
-		if err := json.Unmarshal([]byte(strings.Join(words[2:], " ")), &edit); err != nil {
-			s.Fatalf("%s: %v", of.Line, err)
-		}
+		servertest.Check(s, json.Unmarshal([]byte(strings.Join(words[2:], " ")), &edit))
 		s.Edit(words[1], edit)
 	case first == "stop":
 		s.stop(rest)

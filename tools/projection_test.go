@@ -45,7 +45,7 @@ func variants(t testing.TB) (all []variant) {
 	list := newTools(t, unlimited)
 	more := newTools(t, func(o *tools.Options) { unlimited(o); o.Statuses = tools.AllStatuses })
 	for _, tool := range append(list, tools.Find(more, "TodoWrite")) {
-		for field, l := range compile(t, tool.Name, tool.InputSchema()).Schema().Properties {
+		for field, l := range compile(t, tool.InputSchema()).Schema().Properties {
 			if l.Items == nil || l.Items.Properties["status"] == nil {
 				continue
 			}

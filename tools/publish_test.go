@@ -30,17 +30,11 @@ func newTools(t testing.TB, edit func(*tools.Options)) []*tools.Tool {
 	return tools.New(o)
 }
 
-func compile(t testing.TB, name string, raw []byte) *jsonschema.Resolved {
+func compile(t testing.TB, raw []byte) *jsonschema.Resolved {
 	t.Helper()
 	var schema jsonschema.Schema
-	if err := json.Unmarshal(raw, &schema); err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	s, err := schema.Resolve(nil)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	return s
+	servertest.Check(t, json.Unmarshal(raw, &schema))
+	return servertest.Must(schema.Resolve(nil))(t)
 }
 
 // V1: whatever the settings, every published schema compiles under draft
@@ -52,7 +46,7 @@ func TestSchemas(t *testing.T) {
 	} {
 		for _, tool := range newTools(t, edit) {
 			for kind, raw := range map[string]json.RawMessage{"input": tool.InputSchema(), "output": tool.OutputSchema()} {
-				compile(t, tool.Name+kind, raw)
+				compile(t, raw)
 				for _, bad := range []string{"$ref", "$defs", "$schema", "$id", ":true", ":{}"} {
 					if strings.Contains(strings.Replace(string(raw), `{"properties":{}`, "{", 1), bad) { // without arguments
 						t.Errorf("%s %s schema has %s: %s", tool.Name, kind, bad, raw)
@@ -74,9 +68,7 @@ func checkObjects(t *testing.T, where string, raw []byte, isRead bool) {
 		Additional *bool                      `json:"additionalProperties"`
 		Items      json.RawMessage            `json:"items"`
 	}
-	if err := json.Unmarshal(raw, &s); err != nil {
-		t.Fatalf("%s: %v", where, err)
-	}
+	servertest.Check(t, json.Unmarshal(raw, &s))
 	if s.Type == nil {
 		t.Errorf("%s has no type: %s", where, raw)
 	}

@@ -136,7 +136,7 @@ func newSession(t testing.TB, edit func(*tools.Options)) *session {
 	t.Cleanup(func() { b.Close(); store.Close() })
 	s := &session{t: t, board: b, tools: newTools(t, edit), outputs: map[string]*jsonschema.Resolved{}}
 	for _, tool := range s.tools {
-		s.outputs[tool.Name] = compile(t, tool.Name, tool.OutputSchema())
+		s.outputs[tool.Name] = compile(t, tool.OutputSchema())
 	}
 	return s
 }
@@ -149,12 +149,8 @@ func (s *session) run(command string) string {
 		return ""
 	case "person":
 		var e todo.Edit
-		if err := json.Unmarshal([]byte(args), &e); err != nil {
-			s.t.Fatalf("%s: %v", args, err)
-		}
-		if _, err := s.board.As("").Edit(context.Background(), s.list().List.ID, e, todo.Writer{Client: "panel"}); err != nil {
-			s.t.Fatalf("%s: %v", args, err)
-		}
+		servertest.Check(s.t, json.Unmarshal([]byte(args), &e))
+		servertest.Must(s.board.As("").Edit(context.Background(), s.list().List.ID, e, todo.Writer{Client: "panel"}))(s.t)
 		return ""
 	case "structured":
 		raw := servertest.Must(json.Marshal(s.last.Structured))(s.t)

@@ -184,7 +184,7 @@ func TestSubscriptionsAreOfTheirIdentity(t *testing.T) {
 	of := s.begin(t, ann)
 	stream := servertest.OpenStream(t, "GET", s.URL+"/mcp", "", append(of, "Accept", "text/event-stream")...)
 	for _, params := range []string{`{"uri":"todo://lists/` + mine + `"}`, `{"uri":"todo://lists/` + servers + `"}`, `{"uri":"todo://list","_meta":{"todo-mcp/conversation":"1"}}`} {
-		s.ask(t, "POST /mcp", rpc(10, "resources/subscribe", params), of...).is(t, params, 200, `"result"`)
+		s.ask(t, "POST /mcp", `{"jsonrpc":"2.0","id":10,"method":"resources/subscribe","params":`+params+`}`, of...).is(t, params, 200, `"result"`)
 	}
 	s.add(t, "", servers, "x")
 	inConversation := servertest.WithMeta(servertest.Call(3, "TodoWrite", servertest.Todos("pending", "bob's")), `"todo-mcp/conversation":"1"`)

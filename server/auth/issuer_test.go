@@ -138,6 +138,9 @@ func TestTokensOfOthers(t *testing.T) {
 			t.Errorf("%s: %d %q %s", name, a.status, challenge, a.body)
 		}
 	}
+	// RFC 9728: a client finds the authorization server from a refusal.
+	s.ask(t, "GET /.well-known/oauth-protected-resource/mcp", "").is(t, "where it leads", 200,
+		`"resource":"`+s.URL+`/mcp"`, `"authorization_servers":["`+i.URL+`"]`, `"scopes_supported":["todos:read","todos:write"]`)
 	if n := i.visits.Load(); n != 0 {
 		t.Errorf("31: the server went %d times where a token led it", n)
 	}
@@ -148,15 +151,6 @@ func TestTokensOfOthers(t *testing.T) {
 	if n := i.fetches.Load(); n > 10 {
 		t.Errorf("31: unknown keys made the server ask the issuer %d times", n)
 	}
-}
-
-// RFC 9728: a client finds the authorization server from a refusal.
-func TestResourceMetadata(t *testing.T) {
-	i, s := newIssuerSite(t, nil)
-	challenge := s.ask(t, "POST /mcp", servertest.Initialize(1, "c")).header.Get("WWW-Authenticate")
-	_, rest, _ := strings.Cut(challenge, `resource_metadata="`+s.URL)
-	path, _, _ := strings.Cut(rest, `"`)
-	s.ask(t, "GET "+path, "").is(t, path, 200, `"resource":"`+s.URL+`/mcp"`, `"authorization_servers":["`+i.URL+`"]`, `"scopes_supported":["todos:read","todos:write"]`)
 }
 
 // BAD-INPUT 35: A tenant in an argument, header or query; a token without one, or with two, where

@@ -13,6 +13,7 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
@@ -69,29 +70,21 @@ func newHub(t *testing.T, store board.Store, most, all int) *Hub {
 
 func subscribe(t *testing.T, r *Hub, c Client, uri string) {
 	t.Helper()
-	if err := r.Subscribe(t.Context(), c, uri); err != nil {
-		t.Fatal(err)
-	}
+	storetest.OK(t, r.Subscribe(t.Context(), c, uri))
 }
 
 // write appends to a list, or to the current one of a conversation if list is empty.
 func write(t *testing.T, r *Hub, conversation, list string) todo.Snapshot {
 	t.Helper()
 	target := board.Target{Conversation: board.Conversation{Key: conversation}, List: list, Append: true}
-	out, err := r.Board.As("").Apply(t.Context(), board.Write{Target: target,
-		Change: func(d *todo.Draft) error { d.Append("A"); return nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out.After
+	return storetest.Must(r.Board.As("").Apply(t.Context(), board.Write{Target: target,
+		Change: func(d *todo.Draft) error { d.Append("A"); return nil }}))(t).After
 }
 
 func takesUp(t *testing.T, r *Hub, who board.Conversation, of string) todo.Snapshot {
 	t.Helper()
 	list := write(t, r, of, "")
-	if err := r.Board.As("").SetCurrent(t.Context(), who, list); err != nil {
-		t.Fatal(err)
-	}
+	storetest.OK(t, r.Board.As("").SetCurrent(t.Context(), who, list))
 	return list
 }
 
@@ -103,9 +96,7 @@ func serve(t *testing.T, r *Hub, c Client, told chan<- mcp.JSONRPCNotification) 
 		served <- s.Serve(t.Context(), func(n mcp.JSONRPCNotification) error { told <- n; return nil })
 	}()
 	t.Cleanup(func() {
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
+		storetest.OK(t, <-served)
 		s.Close()
 	})
 	return s

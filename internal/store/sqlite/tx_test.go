@@ -47,16 +47,8 @@ func TestSteadyUpdateReadsNothing(t *testing.T) {
 	for n := range writes {
 		write(n)
 	}
-	if n := read(); n > 0 {
-		t.Errorf("%d writes read %d pages from the disk", writes, n)
-	}
-	onDisk := wrote()
-	if onDisk > 13*writes {
-		t.Errorf("%d writes write %d pages to the disk", writes, onDisk)
-	}
-	looked := pages()
-	if looked > 50*writes {
-		t.Errorf("%d writes look at %d pages", writes, looked)
+	if n, onDisk, looked := read(), wrote(), pages(); n > 0 || onDisk > 13*writes || looked > 50*writes {
+		t.Errorf("%d writes read %d pages from the disk, write %d and look at %d", writes, n, onDisk, looked)
 	}
 	execSQL(t, openRaw(t, path), `INSERT INTO keys VALUES ('', '', 'call', 'theirs', '', 0)`)
 	pages()
@@ -209,24 +201,18 @@ func badUpdate(ctx context.Context, key board.Key, end func(board.Tx) error) fun
 		if err != nil {
 			return err
 		}
-		for _, id := range []string{"c", "bad"} {
-			if _, err := tx.SaveChat(ctx, todo.Chat{ID: id, Asks: "bad"}); err != nil {
-				return err
-			}
-		}
+		_, err1 := tx.SaveChat(ctx, todo.Chat{ID: "c", Asks: "bad"})
+		_, err2 := tx.SaveChat(ctx, todo.Chat{ID: "bad", Asks: "bad"})
 		if to, err := tx.Keyed(ctx, board.ChatKey{Text: "bad"}); err != nil || to != "" {
 			return fmt.Errorf("a key is there that was taken back: %q, %w", to, err)
 		}
 		next := snapshot("a", now.Revision+1)
 		next.Items[0].Text = "bad"
-		_, err1 := tx.Save(ctx, next)
-		_, err2 := tx.Save(ctx, snapshot("b", 1))
-		err = errors.Join(err1, err2, tx.SetKey(ctx, board.ChatKey{Text: "bad"}, "bad", time.Now().Add(time.Hour)),
+		_, err3 := tx.Save(ctx, next)
+		_, err4 := tx.Save(ctx, snapshot("b", 1))
+		err = errors.Join(err1, err2, err3, err4, tx.SetKey(ctx, board.ChatKey{Text: "bad"}, "bad", time.Now().Add(time.Hour)),
 			tx.See(ctx, board.Seen{Key: key, List: "b", Revision: 1, Current: true}))
-		if err != nil {
-			return err
-		}
-		return end(tx)
+		return errors.Join(err, end(tx))
 	}
 }
 
@@ -294,15 +280,8 @@ func TestDamagedRecord(t *testing.T) {
 		changes = append(changes, func(tx board.Tx) error { return incrementIn(tx, id) })
 	}
 	for i, r := range batch(s, w, changes...) {
-		switch i {
-		case 0, 2, 5:
-			if r.err != nil {
-				t.Errorf("the good list: %v", r.err)
-			}
-		default:
-			if !errors.Is(r.err, board.ErrCorrupt) {
-				t.Errorf("update %d, of a damaged row: %v", i, r.err)
-			}
+		if isGood := i == 0 || i == 2 || i == 5; isGood != (r.err == nil) || !isGood && !errors.Is(r.err, board.ErrCorrupt) {
+			t.Errorf("update %d: %v", i, r.err)
 		}
 	}
 	checkRevision(t, s, "good", 4)
@@ -343,10 +322,8 @@ func writeNext(ctx context.Context, tx board.Tx, key board.Key, n int) error {
 	next.Revision++
 	items := len(next.Items)
 	next.Items[n%items].Status = todo.Statuses()[n/items%2]
-	if _, err := tx.Save(ctx, next); err != nil {
-		return err
-	}
-	return tx.See(ctx, board.Seen{Key: key, List: next.List.ID, Revision: next.Revision, Current: true})
+	_, saving := tx.Save(ctx, next)
+	return errors.Join(saving, tx.See(ctx, board.Seen{Key: key, List: next.List.ID, Revision: next.Revision, Current: true}))
 }
 
 func move(ctx context.Context, s *Store, conversation, list string) error {
@@ -354,19 +331,14 @@ func move(ctx context.Context, s *Store, conversation, list string) error {
 	return s.Update(ctx, c.Key, func(tx board.Tx) error { return tx.See(ctx, c) })
 }
 
-func large(id string) todo.Snapshot {
-	s := snapshot(id, 1)
-	s.Items = nil
-	for n := range todo.MaxSize / todo.MaxText {
-		s.Items = append(s.Items, todo.Item{ID: fmt.Sprint(n + 1), Text: fmt.Sprintf("%02d %s", n, strings.Repeat("x", todo.MaxText-3)), Status: todo.Pending})
-	}
-	return s
-}
-
 // BAD-INPUT 65
 func TestLargeRevisions(t *testing.T) {
 	path, s := newStore(t)
-	next := large("a")
+	next := snapshot("a", 1)
+	next.Items = nil
+	for n := range todo.MaxSize / todo.MaxText {
+		next.Items = append(next.Items, todo.Item{ID: fmt.Sprint(n + 1), Text: fmt.Sprintf("%02d %s", n, strings.Repeat("x", todo.MaxText-3)), Status: todo.Pending})
+	}
 	const changes = 100
 	var want [][]todo.Item
 	for n := range changes {
@@ -501,14 +473,10 @@ func filled(t testing.TB, path string, lists int) *Store {
 		err := s.Update(t.Context(), board.Key{}, func(tx board.Tx) error {
 			for most := min(lists, n+1000); n < most; n++ {
 				next, current := storetest.Crowd(n)
-				if _, err := tx.Save(t.Context(), next); err != nil {
-					return err
-				}
-				if err := tx.See(t.Context(), current); err != nil {
-					return err
-				}
-				chat := todo.Chat{ID: current.Chat, Client: "tester", Used: time.Now().AddDate(0, 0, -1)}
-				if _, err := tx.SaveChat(t.Context(), chat); err != nil {
+				_, saving := tx.Save(t.Context(), next)
+				seeing := tx.See(t.Context(), current)
+				_, chatting := tx.SaveChat(t.Context(), todo.Chat{ID: current.Chat, Client: "tester", Used: time.Now().AddDate(0, 0, -1)})
+				if err := errors.Join(saving, seeing, chatting); err != nil {
 					return err
 				}
 			}
