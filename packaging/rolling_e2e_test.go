@@ -95,22 +95,15 @@ func (s *site) replica(t *testing.T, ip string, others ...string) *programtest.P
 
 func (s *site) await(t *testing.T, address, text string) {
 	t.Helper()
-	late, again := time.After(20*time.Second), time.NewTicker(10*time.Millisecond)
-	defer again.Stop()
-	for {
+	programtest.Await(t, address+" answers "+text, func() bool {
 		res, err := s.client.Get(address)
-		if err == nil {
-			body, _ := io.ReadAll(res.Body)
-			if res.Body.Close(); res.StatusCode == http.StatusOK && strings.Contains(string(body), text) {
-				return
-			}
+		if err != nil {
+			return false
 		}
-		select {
-		case <-again.C:
-		case <-late:
-			t.Fatalf("%s: %v %v", address, res, err)
-		}
-	}
+		defer res.Body.Close()
+		body, _ := io.ReadAll(res.Body)
+		return res.StatusCode == http.StatusOK && strings.Contains(string(body), text)
+	})
 }
 
 // caddyfile returns the Caddyfile of the package with another text in place of some.
@@ -289,15 +282,8 @@ func TestTenantMoves(t *testing.T) {
 	}
 	written := func(n *tenant, more int) {
 		t.Helper()
-		late, look := time.After(30*time.Second), time.NewTicker(5*time.Millisecond)
-		defer look.Stop()
-		for enough := n.acks.Len() + more; n.acks.Len() < enough; {
-			select {
-			case <-look.C:
-			case <-late:
-				t.Fatalf("%s has %d writes of %d", n.name, n.acks.Len(), enough)
-			}
-		}
+		enough := n.acks.Len() + more
+		programtest.Await(t, fmt.Sprint(n.name, " has ", enough, " writes"), func() bool { return n.acks.Len() >= enough })
 	}
 	written(ann, 20)
 	move() // most of it, while agents write

@@ -250,11 +250,8 @@ func askUnread(t *testing.T, program string, n int) *process {
 func unreadAnswers(t *testing.T, program string, full bool) result {
 	n := choose(full, 150, 15)
 	p := askUnread(t, program, n)
-	began, look := time.Now(), time.NewTicker(10*time.Millisecond)
-	defer look.Stop()
-	for strings.Count(p.Log.String(), "answer dropped") < n {
-		<-look.C
-	}
+	began := time.Now()
+	programtest.Await(t, "all are given up", func() bool { return strings.Count(p.Log.String(), "answer dropped") >= n })
 	return p.cost(time.Since(began), "until all are given up")
 }
 

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
@@ -278,17 +279,12 @@ func repeatUnknown(t *testing.T, clients []*faultClient, out *outcomes) {
 
 func checkReady(t *testing.T, url string, want int) (said string) {
 	t.Helper()
-	ask := time.NewTicker(10 * time.Millisecond)
-	defer ask.Stop()
-	for began := time.Now(); ; <-ask.C {
-		status, said := get(url + "/readyz")
-		if status == want {
-			return said
-		}
-		if time.Since(began) > 2*slowest {
-			t.Fatalf("/readyz answers %d in place of %d: %s", status, want, said)
-		}
-	}
+	programtest.Await(t, fmt.Sprint("/readyz answers ", want), func() bool {
+		status, body := get(url + "/readyz")
+		said = body
+		return status == want
+	})
+	return said
 }
 
 // A store is in one of these states when it becomes read-only.

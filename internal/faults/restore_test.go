@@ -185,15 +185,8 @@ func startWriting(t *testing.T, s *serving) *writing {
 
 func (w *writing) await(t *testing.T, n int) []acknowledged {
 	t.Helper()
-	late, look := time.After(time.Minute), time.NewTicker(time.Millisecond)
-	defer look.Stop()
-	for want := w.acks.Len() + n; w.acks.Len() < want; {
-		select {
-		case <-look.C:
-		case <-late:
-			t.Fatalf("%d of %d writes in a minute", w.acks.Len(), want)
-		}
-	}
+	want := w.acks.Len() + n
+	programtest.Await(t, fmt.Sprint(want, " writes"), func() bool { return w.acks.Len() >= want })
 	return w.acks.All()
 }
 

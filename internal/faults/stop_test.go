@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
@@ -284,9 +285,10 @@ func TestDrain(t *testing.T) {
 	const drain = 2 * time.Second
 	s := mustServe(t, "--store", "memory", "--drain", "2", "--admin-addr", "127.0.0.1:0")
 	admin := ""
-	for began := time.Now(); admin == "" && time.Since(began) < stopTimeout; {
+	programtest.Await(t, "its log has the address", func() bool {
 		admin = regexp.MustCompile(`http://[0-9.:]+`).FindString(s.Log.String())
-	}
+		return admin != ""
+	})
 	c := s.session(t, "")
 	signalled := time.Now()
 	servertest.Check(t, s.Terminate())
