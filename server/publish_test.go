@@ -155,14 +155,9 @@ func TestAboutTheServer(t *testing.T) {
 }
 
 func TestCheckPublish(t *testing.T) {
-	for _, names := range [][]string{{"auto"}, {"all"}, {"TodoWrite", "update_todo"}} {
-		if err := server.CheckPublish(names); err != nil {
-			t.Errorf("%v: %v", names, err)
-		}
-	}
-	for _, names := range [][]string{nil, {"Todowrite"}, {"TodoWrite", "x"}} {
-		if server.CheckPublish(names) == nil {
-			t.Errorf("%v passed", names)
+	for names, isGood := range map[string]bool{"auto": true, "all": true, "TodoWrite update_todo": true, "": false, "Todowrite": false, "TodoWrite x": false} {
+		if err := server.CheckPublish(strings.Fields(names)); (err == nil) != isGood {
+			t.Errorf("%s: %v", names, err)
 		}
 	}
 }

@@ -68,54 +68,28 @@ func TestPlainSample(t *testing.T) {
 	checkSample(t, address, url, `[...document.querySelectorAll('#todos li')].map((li) => li.className + ' ' + li.textContent).join('|')`)
 }
 
-// W3: a reload draws the blocks of a chat's history with the React sample, those of its
-// earlier plans too: a todo block as the list, another tool's as a call.
-func TestReactSampleDrawsTheHistory(t *testing.T) {
+// The React sample of docs/front-ends.md in Chromium: the same, and which tools it takes for todo
+// tools. W3: a reload draws the blocks of a chat's history, those of its earlier plans too: a todo
+// block as the list, another tool's as a call.
+func TestReactSample(t *testing.T) {
 	const host = `
 import { createRoot } from 'react-dom/client';
-import { History, loadHistory } from './sample.jsx';
-const answers = await loadHistory('', new URLSearchParams(location.search).get('list'));
-const block = { type: 'tool_use', id: 'toolu_02', name: 'Bash', input: { command: 'go <test>' }, tool_content_message: 'Run' };
-answers.push({ id: 'own', type: 'ai_answer', isStreaming: false, blocks: [block] });
-createRoot(document.getElementById('root')).render(<History answers={answers} />);`
-	_, url := servertest.Site(t)
-	address := reactPage(t, url, host)
-	one, other := servertest.Writer(t, url, "one"), servertest.Writer(t, url, "other")
-	one(planA)
-	first := servertest.ListIDs(t, url)[0]
-	one(servertest.Todos("pending", "Of the next plan"))
-	other(servertest.Todos("pending", "Of another chat"))
-	one(servertest.Todos("completed", "Of the next plan"))
-
-	ctx := servertest.Tab(t)
-	servertest.Do(t, ctx, chromedp.Navigate(address+"/?list="+first))
-	servertest.Until(t, ctx, `[...document.querySelectorAll('#root section')].map((s) => [...s.querySelectorAll('li, summary, pre')]
-		.map((e) => e.tagName + (e.className.startsWith('line-through') ? ' done ' : ' ') + e.lastChild.textContent).join('|')).join('\n') ===
-		'LI done Read <b>|LI Writing|LI Ship\nLI Of the next plan\nLI done Of the next plan\nSUMMARY Run|PRE {\n  "command": "go <test>"\n}'`)
-}
-
-// reactPage serves a page with the React sample and the code of a front end around it.
-func reactPage(t *testing.T, api, host string) string {
-	t.Helper()
+import { History, loadHistory, TodoList, isTodoToolName } from './sample.jsx';
+window.isTodoToolName = isTodoToolName;
+const root = createRoot(document.getElementById('root')), query = new URLSearchParams(location.search);
+if (query.has('history')) {
+  const answers = await loadHistory('', query.get('history'));
+  const block = { type: 'tool_use', id: 'toolu_02', name: 'Bash', input: { command: 'go <test>' }, tool_content_message: 'Run' };
+  answers.push({ id: 'own', type: 'ai_answer', isStreaming: false, blocks: [block] });
+  root.render(<History answers={answers} />);
+} else root.render(<TodoList base="" list={query.get('list') ?? ''} />);`
 	dir := t.TempDir()
 	for name, code := range map[string]string{"host.jsx": host, "sample.jsx": sample(t, "react.jsx")} {
 		servertest.Check(t, os.WriteFile(filepath.Join(dir, name), []byte(code), 0o644))
 	}
 	script := servertest.Bundle(t, filepath.Join(dir, "host.jsx"), "--format=esm", "--jsx=automatic", `--define:process.env.NODE_ENV="production"`)
-	return page(t, api, `<!doctype html><div id="root"></div><script type="module" src="/script.js"></script>`, string(script))
-}
-
-// The React sample of docs/front-ends.md in Chromium: the same, and which tools it
-// takes for todo tools.
-func TestReactSample(t *testing.T) {
-	const host = `
-import { createRoot } from 'react-dom/client';
-import { TodoList, isTodoToolName } from './sample.jsx';
-window.isTodoToolName = isTodoToolName;
-const list = new URLSearchParams(location.search).get('list') ?? '';
-createRoot(document.getElementById('root')).render(<TodoList base="" list={list} />);`
 	_, url := servertest.Site(t)
-	address := reactPage(t, url, host)
+	address := page(t, url, `<!doctype html><div id="root"></div><script type="module" src="/script.js"></script>`, string(script))
 	checkSample(t, address, url, `[...document.querySelectorAll('#root li')].map((li) => ({
 		'line-through text-gray-400 text-green-500 ✓': 'completed', 'font-medium text-gray-800 w-2 h-2 rounded-full bg-blue-500 ': 'in_progress',
 		'text-gray-600 w-2 h-2 rounded-full border border-gray-400 ': 'pending',
@@ -133,6 +107,17 @@ createRoot(document.getElementById('root')).render(<TodoList base="" list={list}
 			t.Errorf("W2: isTodoToolName(%q) is %v", name, got)
 		}
 	}
+
+	one, other := servertest.Writer(t, url, "one"), servertest.Writer(t, url, "other")
+	one(planA)
+	first := servertest.ListIDs(t, url)[0]
+	one(servertest.Todos("pending", "Of the next plan"))
+	other(servertest.Todos("pending", "Of another chat"))
+	one(servertest.Todos("completed", "Of the next plan"))
+	servertest.Do(t, ctx, chromedp.Navigate(address+"/?history="+first))
+	servertest.Until(t, ctx, `[...document.querySelectorAll('#root section')].map((s) => [...s.querySelectorAll('li, summary, pre')]
+		.map((e) => e.tagName + (e.className.startsWith('line-through') ? ' done ' : ' ') + e.lastChild.textContent).join('|')).join('\n') ===
+		'LI done Read <b>|LI Writing|LI Ship\nLI Of the next plan\nLI done Of the next plan\nSUMMARY Run|PRE {\n  "command": "go <test>"\n}'`)
 }
 
 func TestMain(m *testing.M) { os.Exit(servertest.Main(m)) }

@@ -20,17 +20,10 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-func measured(t *testing.T, st board.Store) string {
-	t.Helper()
-	m := metrics.New("v1")
-	s := servertest.New(t, &store.Opened{Store: st, Observer: m.Store}, func(c *server.Config) { c.Observe = m.MCP })
-	return servertest.Serve(t, s, func(c *edge.Config) { c.Observe, c.Metrics = m.HTTP, m }).URL
-}
-
 // Requests of MCP and HTTP and calls of the store are counted under the names of
 // the conventions, with how they ended, in both eras.
 func TestMetrics(t *testing.T) {
-	base := measured(t, memory.New())
+	_, _, base := measured(t, memory.New())
 	id := servertest.Session(t, base+"/mcp", "tester")
 	legacy := []string{"Mcp-Session-Id", id, "MCP-Protocol-Version", servertest.Legacy}
 	servertest.Post(t, base+"/mcp", servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A")), legacy...)
@@ -61,7 +54,7 @@ func TestCancelledCalls(t *testing.T) {
 		"hangs up": func(_, _ string, hangUp func()) { hangUp() },
 	} {
 		st := servertest.Slow{Store: memory.New(), Saving: make(chan string), Let: make(chan struct{})}
-		m, log, base := refusing(t, st, nil)
+		m, log, base := measured(t, st)
 		session := servertest.Session(t, base+"/mcp", "tester")
 		ctx, hangUp := context.WithCancel(t.Context())
 		defer hangUp()
@@ -85,11 +78,11 @@ func TestCancelledCalls(t *testing.T) {
 	}
 }
 
-func refusing(t *testing.T, st board.Store, edit func(*edge.Config)) (m *metrics.Metrics, log *servertest.Log, base string) {
+func measured(t *testing.T, st board.Store) (m *metrics.Metrics, log *servertest.Log, base string) {
 	t.Helper()
 	m, log = metrics.New("v1"), &servertest.Log{}
-	s := servertest.New(t, st, func(c *server.Config) { c.Observe, c.Log = m.MCP, log.Logger() })
-	return m, log, servertest.Serve(t, s, edit).URL
+	s := servertest.New(t, &store.Opened{Store: st, Observer: m.Store}, func(c *server.Config) { c.Observe, c.Log = m.MCP, log.Logger() })
+	return m, log, servertest.Serve(t, s, func(c *edge.Config) { c.Observe, c.Metrics = m.HTTP, m }).URL
 }
 
 func failed(m *metrics.Metrics) string {
@@ -122,7 +115,7 @@ func TestWhoseFailureACallIs(t *testing.T) {
 			}
 			return fmt.Errorf("update: %w", err)
 		}}
-		m, log, base := refusing(t, st, nil)
+		m, log, base := measured(t, st)
 		servertest.Post(t, base+"/mcp", servertest.ModernCall(1, "TodoWrite", servertest.Todos("pending", "A")), servertest.ModernHeaders("tools/call", "TodoWrite")...)
 		lines := log.Take()
 		if got := failed(m); got != want.kind+" 1\n" {
@@ -136,7 +129,7 @@ func TestWhoseFailureACallIs(t *testing.T) {
 
 // BAD-INPUT 88: Methods, tools, ids and texts made up by clients → None becomes a label of a metric
 func TestMetricsHaveNoWordsOfClients(t *testing.T) {
-	base := measured(t, memory.New())
+	_, _, base := measured(t, memory.New())
 	id := servertest.Session(t, base+"/mcp", "marker-client")
 	session := []string{"Mcp-Session-Id", id}
 	for _, message := range []string{

@@ -17,26 +17,30 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// silent is a store that does not answer which list is a conversation's, and counts
-// how many ask at once.
-type silent struct {
+// failing is a store that says which list is a conversation's if seen returns no error.
+type failing struct {
 	board.Store
-	asking *atomic.Int32
+	seen func(context.Context) error
 }
 
-func (s silent) Seen(ctx context.Context, _ board.Key) ([]board.Seen, error) {
-	s.asking.Add(1)
-	defer s.asking.Add(-1)
-	<-ctx.Done()
-	return nil, ctx.Err()
+func (f failing) Seen(ctx context.Context, k board.Key) ([]board.Seen, error) {
+	if err := f.seen(ctx); err != nil {
+		return nil, err
+	}
+	return f.Store.Seen(ctx, k)
 }
 
 // Streams that all want their current list read leave the store's connections to others, and a
 // store that does not answer holds up what else they are told for a bounded time.
 func TestCurrentListsAreReadInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := silent{memory.New(), new(atomic.Int32)}
-		r := newHub(t, store, 2, 20)
+		var asking atomic.Int32
+		r := newHub(t, failing{memory.New(), func(ctx context.Context) error {
+			asking.Add(1)
+			defer asking.Add(-1)
+			<-ctx.Done()
+			return ctx.Err()
+		}}, 2, 20)
 		const streams = 5
 		told := make(chan mcp.JSONRPCNotification, 2*streams)
 		var clients []Client
@@ -50,7 +54,7 @@ func TestCurrentListsAreReadInTurn(t *testing.T) {
 			serve(t, r, c, told)
 		}
 		synctest.Wait()
-		if n := store.asking.Load(); n != maxReading {
+		if n := asking.Load(); n != maxReading {
 			t.Fatalf("%d read at once, want %d", n, maxReading)
 		}
 		for range 2 * streams {
@@ -142,31 +146,23 @@ func TestAChangeOfTheCurrentList(t *testing.T) {
 	})
 }
 
-// failing is a store that cannot say which list is a conversation's while it fails.
-type failing struct {
-	board.Store
-	fails *atomic.Bool
-}
-
-func (f failing) Seen(ctx context.Context, k board.Key) ([]board.Seen, error) {
-	if f.fails.Load() {
-		return nil, errors.New("the disk is gone")
-	}
-	return f.Store.Seen(ctx, k)
-}
-
 // BAD-INPUT 50: a current list that could not be read is read again when a list changes.
 func TestACurrentListIsReadAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := failing{memory.New(), new(atomic.Bool)}
-		r, who := newHub(t, store, 2, 20), board.Conversation{Key: "chat:a"}
+		var fails atomic.Bool
+		r, who := newHub(t, failing{memory.New(), func(context.Context) error {
+			if fails.Load() {
+				return errors.New("the disk is gone")
+			}
+			return nil
+		}}, 2, 20), board.Conversation{Key: "chat:a"}
 		taken := takesUp(t, r, who, "chat:b")
 		notes, c := make(chan mcp.JSONRPCNotification, 2), Client{Session: "s", Conversation: who, Listen: []byte("1")}
 		serve(t, r, c, notes)
-		store.fails.Store(true)
+		fails.Store(true)
 		subscribe(t, r, c, Current)
 		synctest.Wait()
-		store.fails.Store(false)
+		fails.Store(false)
 		write(t, r, "chat:b", taken.List.ID)
 		if synctest.Wait(); len(notes) != 1 {
 			t.Errorf("50: %d notifications", len(notes))

@@ -22,8 +22,7 @@ import (
 
 // BAD-INPUT 50: who opens a store merges the log that others left, before its first write.
 func TestLogOfOthers(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "todo.db")
-	a := open(t, path)
+	path, a := newStore(t)
 	for n := range int64(5) {
 		mustSave(t, a, "a", n+1)
 	}
@@ -155,8 +154,7 @@ func TestLogDeletedInASave(t *testing.T) {
 // again. A log that another process merged and emptied is none that was cut.
 func TestLogCut(t *testing.T) {
 	for name, part := range map[string]int64{"all of it": 0, "the last half": 2} {
-		path := filepath.Join(t.TempDir(), "todo.db")
-		s := open(t, path)
+		path, s := newStore(t)
 		mustSave(t, s, "a", 1)
 		theirs := openRaw(t, path)
 		for n := int64(2); n < 10; n++ {

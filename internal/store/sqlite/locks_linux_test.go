@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -32,8 +31,7 @@ func locked(t *testing.T, path string) bool {
 // BAD-INPUT 51: Processes on one SQLite file, replicas on one PostgreSQL, writing one list or
 // conversation → No update is lost, no call fails, one list begins
 func TestKeepsItsLock(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "todo.db")
-	s := open(t, path)
+	path, s := newStore(t)
 	mustSave(t, s, "a", 1)
 	s.Close()
 	if locked(t, path) {

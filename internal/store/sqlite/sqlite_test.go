@@ -114,7 +114,7 @@ func TestTemporary(t *testing.T) {
 
 // Saves that wait at the same time are committed in one transaction.
 func TestGroupCommit(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "todo.db"))
+	_, s := newStore(t)
 	const n = 200
 	var all sync.WaitGroup
 	for i := range n {

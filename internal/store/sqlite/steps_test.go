@@ -238,8 +238,7 @@ func TestRefusesFilesItCannotUse(t *testing.T) {
 		"empty beside its log": {files{"": "", "-wal": log}, board.ErrCorrupt, []string{"is empty, but its log", "move both away"}},
 	}
 	for name, c := range refusals {
-		path := filepath.Join(t.TempDir(), "todo.db")
-		early := open(t, path)
+		path, early := newStore(t)
 		for suffix, content := range c.files {
 			storetest.OK(t, os.WriteFile(path+suffix, []byte(content), 0o600))
 		}

@@ -421,7 +421,7 @@ func TestFlippedBits(t *testing.T) {
 // A write of many rows makes no file in the system's folder for temporary files: the
 // container image has none, and its root file system may be read-only.
 func TestWritesMakeNoTemporaryFiles(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), "todo.db"))
+	_, s := newStore(t)
 	save := func(tx board.Tx) error {
 		for range 20 {
 			first := snapshot(board.NewID(), 1)
