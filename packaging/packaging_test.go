@@ -60,12 +60,8 @@ func TestAlertsAreTestedAndDocumented(t *testing.T) {
 		t.Fatalf("%d alerts: their form changed", len(alerts))
 	}
 	for _, alert := range alerts {
-		if !strings.Contains(files[filepath.Join("prometheus", "rules_test.yaml")], "alertname: "+alert[1]+",") {
-			t.Errorf("%s is not tested", alert[1])
-		}
-		if !strings.Contains(string(page), "| `"+alert[1]+"` |") {
-			t.Errorf("docs/operations.md does not say what to do about %s", alert[1])
-		}
+		servertest.Has(t, "the tests of alerts", files[filepath.Join("prometheus", "rules_test.yaml")], "alertname: "+alert[1]+",")
+		servertest.Has(t, "docs/operations.md", string(page), "| `"+alert[1]+"` |")
 	}
 }
 
@@ -124,8 +120,6 @@ func TestMillionIsAsMeasured(t *testing.T) {
 		t.Fatalf("%d figures of PostgreSQL: their form changed", len(measured))
 	}
 	for _, figure := range measured {
-		if !strings.Contains(pages[filepath.Join("..", "docs", "several-databases.md")], figure[1]) {
-			t.Errorf("docs/several-databases.md does not calculate with %s", figure[1])
-		}
+		servertest.Has(t, "docs/several-databases.md", pages[filepath.Join("..", "docs", "several-databases.md")], figure[1])
 	}
 }

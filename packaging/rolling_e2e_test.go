@@ -82,8 +82,6 @@ func (s *site) run(t *testing.T, in []byte, args ...string) []byte {
 	return out
 }
 
-// replica starts the replica at an address, with the settings of compose.yaml and others,
-// and returns when it is ready.
 func (s *site) replica(t *testing.T, ip string, others ...string) *programtest.Process {
 	t.Helper()
 	p := servertest.Must(programtest.Start(t, program, s.dir, nil, append([]string{"serve", "--store", s.store, "--tokens", s.tokens, "--addr", ip + ":" + s.http, "--admin-addr", ip + ":" + s.admin,
@@ -106,7 +104,6 @@ func (s *site) await(t *testing.T, address, text string) {
 	})
 }
 
-// caddyfile returns the Caddyfile of the package with another text in place of some.
 func (s *site) caddyfile(t *testing.T, replace ...string) string {
 	t.Helper()
 	text := servertest.Must(os.ReadFile(filepath.Join("compose", "Caddyfile")))(t)
@@ -175,7 +172,6 @@ func TestRollingRestartBehindTheProxy(t *testing.T) {
 	report.Add(t, programtest.Row{Fault: "rolling restart behind Caddy", Tried: "2 replicas, TLS, 4 agents", Times: "each once", Acknowledged: calls.Len(), Notes: "no call failed"})
 }
 
-// tenant is a client of a principal, at its address of the proxy.
 type tenant struct {
 	site        *site
 	name, token string

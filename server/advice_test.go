@@ -65,7 +65,6 @@ func TestAdviceCanBeFollowed(t *testing.T) {
 	}
 }
 
-// follows has a chat do what it was told: the listed schema allows it, and it succeeds.
 func follows(t *testing.T, c *chattest.Chat, told, name, args string) {
 	t.Helper()
 	var schema jsonschema.Schema

@@ -28,7 +28,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// cost is what a call allocates; compared with the floor, how many times as much.
 type cost struct {
 	Allocations float64 `json:"allocations"`
 	Bytes       float64 `json:"bytes"`
@@ -48,7 +47,6 @@ func (c cost) over(floor cost) cost {
 // and bytes to one percent.
 func tolerated() cost { return cost{Allocations: 1.02, Bytes: 1.05} }
 
-// worthwhile is from how many times as much on the golden file is worth lowering.
 const worthwhile = 0.9
 
 // costOf returns what a call costs. While it counts nothing else runs, and no garbage

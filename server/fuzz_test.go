@@ -66,7 +66,6 @@ func (f *fuzzed) answer(t *testing.T, message string) (raw string, refused bool)
 	return string(data), a.Error != nil || a.Result.IsError
 }
 
-// check fails unless every list is one that may be stored, and the other principal's is as it was.
 func (f *fuzzed) check(t *testing.T) {
 	t.Helper()
 	if now, err := f.store.Load(t.Context(), f.foreign.List.ID, 0); err != nil || !now.Equal(f.foreign) {

@@ -22,7 +22,6 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-// golden compares got with a file below testdata, which -update rewrites.
 func golden(t *testing.T, path string, got []byte) {
 	t.Helper()
 	path = filepath.Join("..", "testdata", path)

@@ -202,7 +202,6 @@ func beside(l todo.Snapshot) string {
 	return strings.Join(said, "|")
 }
 
-// stop ends a server in good order; who comes next finds another one.
 func (s *stage) stop(number string) {
 	for at, server := range s.servers {
 		if strings.HasPrefix(at, number+" ") {
@@ -217,7 +216,6 @@ func (s *stage) stop(number string) {
 	}
 }
 
-// hookSays says, as a hook of a host does, which chat makes a call, or has a process.
 func hookSays(r *chattest.Rig, principal string, kind board.KeyKind, key string, by board.Conversation, at time.Time) {
 	r.Helper()
 	b := board.NewBoard(r.Store, board.WithClock(func() time.Time { return at }))
@@ -225,7 +223,6 @@ func hookSays(r *chattest.Rig, principal string, kind board.KeyKind, key string,
 	servertest.Check(r, b.As(principal).HearKey(r.Context(), by, kind, key, board.KeyAge))
 }
 
-// heard returns the chat of a host's session, or of a sub-agent there, in a folder.
 func heard(session, agent, folder string) board.Conversation {
 	who := board.Conversation{Key: todo.ChatKey(session), Chat: session, Workspace: folder}
 	if agent != "" {

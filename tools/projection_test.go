@@ -27,7 +27,6 @@ type variant struct {
 	keys                bool // its callers give items their ids
 }
 
-// id returns the id by which callers know an item.
 func (v variant) id(i todo.Item) string { return todo.View{Keys: v.keys}.IDs([]todo.Item{i})[0] }
 
 // word returns the word in which the variant shows an item's status; "" for none.
@@ -67,7 +66,6 @@ func variants(t testing.TB) (all []variant) {
 	return all
 }
 
-// words returns a tool's word for each status, of those that it lists.
 func words(listed []any) map[todo.Status]string {
 	word := func(n int) string { return listed[n].(string) }
 	w := map[todo.Status]string{todo.Pending: word(0), todo.InProgress: word(1), todo.Completed: word(2), todo.Failed: word(1), todo.Blocked: word(0)}

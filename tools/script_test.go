@@ -284,7 +284,6 @@ func (s *session) checkText(name string, result tools.Result, raw []byte) {
 	}
 }
 
-// about returns what a list in short says of a revision for the app page, as JSON.
 func (s *session) about(list string, revision int64) string {
 	s.t.Helper()
 	l := servertest.Must(s.board.As("").Load(context.Background(), list, revision))(s.t)

@@ -77,7 +77,6 @@ func (p *process) send(text string) net.Conn {
 	return conn
 }
 
-// get sends a GET request and returns when the first byte of its answer is there.
 func (p *process) get(path string) {
 	p.Helper()
 	conn := p.send("GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -101,7 +100,6 @@ func (p *process) chat() *chattest.Chat {
 	return chattest.OverHTTP(p.T, chattest.Session, "tester", p.url+"/mcp")
 }
 
-// mostItems is how many items of [todo.MaxText] characters a list may have.
 const mostItems = todo.MaxSize / todo.MaxText
 
 var longest = strings.Repeat("x", todo.MaxText)
@@ -213,7 +211,6 @@ func history(t *testing.T, program string, full bool) result {
 	return p.cost(time.Since(began), "history, workspace and page together")
 }
 
-// hookEvents posts events that fill as much as an event may. What they leave is bounded.
 func hookEvents(t *testing.T, program string, full bool) result {
 	store := filepath.Join(t.TempDir(), "todo.db")
 	p := serve(t, program, store, 0)
@@ -237,7 +234,6 @@ func hookEvents(t *testing.T, program string, full bool) result {
 	return p.cost(took, fmt.Sprintf("they leave %.1f MB", float64(size)/1e6))
 }
 
-// askUnread asks for lists of 4 MB and reads one byte, n times.
 func askUnread(t *testing.T, program string, n int) *process {
 	store, _ := largeList(t, 16, 1)
 	p := serve(t, program, store, 0)

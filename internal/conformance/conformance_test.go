@@ -66,8 +66,6 @@ func TestConformance(t *testing.T) {
 
 type key struct{ version, scenario, check, status string }
 
-// readExpected reads testdata/expected.txt: the reason of each check that does not
-// pass, and how many pass by version.
 func readExpected(t *testing.T) (want map[key]string, passes map[string]int) {
 	t.Helper()
 	data := servertest.Must(os.ReadFile("testdata/expected.txt"))(t)

@@ -23,7 +23,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// diskFault is a way in which a disk fails, and what a refusal of a write then says.
 type diskFault struct {
 	name, tried string
 	errno       syscall.Errno
@@ -183,7 +182,6 @@ type faultClient struct {
 	pending []pendingWrite
 }
 
-// pendingWrite is a write whose outcome is unknown until it is repeated.
 type pendingWrite struct{ tool, args, write string }
 
 // fleet is two processes on stdio and one that serves HTTP on one store, each with
@@ -294,8 +292,6 @@ const (
 	closed = "closed"     // none has, and there is no log
 )
 
-// readOnly returns the place of a new store, as whom processes run, and what makes the
-// store read-only or writable again.
 type readOnly func(t *testing.T) (path string, as *user, set func(on bool))
 
 // BAD-INPUT 50: when files of a store, its folder or the file system become read-only, reads go
@@ -341,8 +337,6 @@ type readOnlyRun struct {
 	refused int
 }
 
-// run brings a store into a state, makes it read-only and writable again, and checks
-// what processes can do.
 func (r *readOnlyRun) run(t *testing.T, way readOnly, state string) {
 	t.Helper()
 	path, as, readOnly := way(t)

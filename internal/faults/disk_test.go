@@ -85,7 +85,6 @@ type node struct {
 
 func (n *node) isFolder() bool { return n.mode&syscall.S_IFMT == syscall.S_IFDIR }
 
-// change is bytes that were written at an offset, or a length that was set.
 type change struct {
 	offset int64
 	data   []byte // nil when the length was set, to offset
@@ -127,7 +126,6 @@ func (d *disk) setFault(fault func(operation) syscall.Errno) {
 	d.fault = fault
 }
 
-// cut takes the power away now: from here on nothing changes.
 func (d *disk) cut() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -306,8 +304,6 @@ func (d *disk) afterPowerLoss(l luck) *disk {
 	return next
 }
 
-// survivor returns what is left of a file or folder; found has those that were seen
-// before.
 func survivor(n *node, l luck, found map[*node]*node) *node {
 	if s := found[n]; s != nil {
 		return s

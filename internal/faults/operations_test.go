@@ -278,9 +278,7 @@ func TestStoreMovedAway(t *testing.T) {
 		if status, body := get(s.url + "/api/lists"); status < 500 {
 			t.Errorf("%s: who reads the lists is answered %d %s", name, status, body)
 		}
-		if log := s.Log.String(); !strings.Contains(log, "was moved, removed or emptied") {
-			t.Errorf("%s: its log does not say why: %s", name, log)
-		}
+		servertest.Has(t, name+": its log", s.Log.String(), "was moved, removed or emptied")
 		if _, err := os.Stat(file); err == nil {
 			t.Errorf("%s: a new store was made", name)
 		}

@@ -372,9 +372,7 @@ func TestServerEndsWithItsClient(t *testing.T) {
 		p.plan()
 		_ = p.shell.Process.Kill()
 		_ = p.shell.Wait()
-		if said := p.ends(); !strings.Contains(said, `"method":"ping"`) {
-			t.Errorf("it says %q", said)
-		}
+		servertest.Has(t, "what it says", p.ends(), `"method":"ping"`)
 	})
 	t.Run("a launcher, nohup", func(t *testing.T) {
 		p := startPiped(t, `nohup "$0" stdio <&3 >&4 2>nohup.err & echo $! >pid`)

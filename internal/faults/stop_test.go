@@ -61,7 +61,6 @@ type stopping struct {
 	syncTakes     time.Duration
 }
 
-// inFlight is what became of calls that were in flight when a process ended.
 type inFlight struct {
 	outcomes
 	slowest   time.Duration // from the signal to the end of the process
@@ -106,7 +105,6 @@ func (f *inFlight) slowDown(takes time.Duration) {
 	}
 }
 
-// note puts a call where its answer says. One that was not answered is unknown.
 func (f *inFlight) note(a chattest.Answer, err error, write string) error {
 	if errors.Is(err, chattest.ErrGone) {
 		f.mu.Lock()
@@ -216,8 +214,6 @@ func lockStore(t *testing.T, path string) (unlock func()) {
 	}
 }
 
-// stopAgents sends calls to one or four processes, each on a pipe and without waiting for
-// answers, and has them end after some answers.
 func stopAgents(t *testing.T, path string, calls int, out *inFlight) {
 	t.Helper()
 	agents := make([]*agent, size(1, 4))
@@ -293,9 +289,7 @@ func TestDrain(t *testing.T) {
 	signalled := time.Now()
 	servertest.Check(t, s.Terminate())
 	for _, address := range []string{s.url, admin} {
-		if said := checkReady(t, address, http.StatusServiceUnavailable); !strings.Contains(said, "stopping") {
-			t.Errorf("58: %s: %s", address, said)
-		}
+		servertest.Has(t, "58: "+address, checkReady(t, address, http.StatusServiceUnavailable), "stopping")
 	}
 	taken := 0
 	for ; taken == 0 || time.Since(signalled) < drain/2; taken++ {

@@ -30,8 +30,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// underLoad runs a test with four replicas, in the long form also with two, each with eight agents
-// that write meanwhile.
 func underLoad(t *testing.T, test func(f *fleet, l *load), options ...string) {
 	sizes := []int{4}
 	if programtest.Long() {
@@ -390,8 +388,6 @@ func (f *fleet) restart(i int) (took time.Duration) {
 	return took
 }
 
-// until waits until something is so, which cannot be waited for otherwise, and
-// returns how long that took.
 func (f *fleet) until(what string, isSo func() bool) time.Duration {
 	f.Helper()
 	began, look := time.Now(), time.NewTicker(5*time.Millisecond)

@@ -71,7 +71,6 @@ func (w *watcher) await(t testing.TB, texts ...string) time.Time {
 	}
 }
 
-// stream opens an event stream, again when it ends, and waits for its header.
 func stream(t testing.TB, url string) *watcher {
 	t.Helper()
 	_, path, _ := strings.Cut(strings.TrimPrefix(url, "http://"), "/")
@@ -137,7 +136,6 @@ func subscribe(t testing.TB, url, era string) *watcher {
 	return w
 }
 
-// watchers follow the servers at an address in every way that works across servers.
 func watchers(t testing.TB, url string) []*watcher {
 	t.Helper()
 	return []*watcher{stream(t, url+"/api/events"), stream(t, url+"/panel/events"), subscribe(t, url, servertest.Modern)}
@@ -170,8 +168,6 @@ func measure(t testing.TB, a *agent, all []*watcher, n int) map[string][]time.Du
 	return took
 }
 
-// describe returns the median and the 99th percentile of each watcher, and the
-// largest of all.
 func describe(took map[string][]time.Duration) (text string, largest time.Duration) {
 	var parts []string
 	for name, each := range took {

@@ -19,8 +19,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// opened opens the store that a setting names, in an environment with a state
-// folder.
 func opened(setting, state string) (board.Store, error) {
 	place, err := Locate(setting, func(name string) string {
 		return map[string]string{"XDG_STATE_HOME": state, "HOME": state, "LocalAppData": state}[name]

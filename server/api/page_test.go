@@ -25,7 +25,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// weighing is a store that notes the most text it returned at once, in bytes.
 type weighing struct {
 	board.Store
 	most atomic.Int64
@@ -59,8 +58,6 @@ func (w *weighing) History(ctx context.Context, list string, after int64, limit 
 	return lists, err
 }
 
-// longHistory returns a store with one list, "a", of this many revisions of 1,000
-// items with texts of a length.
 func longHistory(t *testing.T, revisions, length int) *weighing {
 	t.Helper()
 	store := &weighing{Store: memory.New()}
@@ -79,9 +76,7 @@ func longHistory(t *testing.T, revisions, length int) *weighing {
 func pageOf(t *testing.T, address, relation string) (body []byte, linked string) {
 	t.Helper()
 	status, header, text := servertest.Ask(t, http.MethodGet, address, "")
-	if status != 200 {
-		t.Fatalf("%s: %d", address, status)
-	}
+	servertest.Is(t, address, 200)(status, header, text)
 	if link, ok := strings.CutSuffix(header.Get("Link"), `>; rel="`+relation+`"`); ok {
 		base := servertest.Must(url.Parse(address))(t)
 		to := servertest.Must(base.Parse(strings.TrimPrefix(link, "<")))(t)

@@ -17,8 +17,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// page serves a page of a front end's own, which has the API behind a proxy as
-// docs/front-ends.md says.
 func page(t *testing.T, api, html, script string) string {
 	t.Helper()
 	target := servertest.Must(url.Parse(api))(t)

@@ -27,9 +27,7 @@ func withoutSpace(code string) string { return regexp.MustCompile(`\s+`).Replace
 // Flutter one is held as text, since no Dart is installed for tests.
 func TestSamplesHaveSystem1(t *testing.T) {
 	dart := withoutSpace(sample(t, "flutter.dart"))
-	if !strings.Contains(dart, withoutSpace(frontend(t, "system1.dart"))) {
-		t.Error("W4: the Flutter sample does not draw as system 1")
-	}
+	servertest.Has(t, "W4: the Flutter sample", dart, withoutSpace(frontend(t, "system1.dart")))
 	servertest.Has(t, "W2: the Flutter sample", dart,
 		`boolisTodoToolName(Stringname)=>name.split(RegExp(r'__|[./:]')).last.toLowerCase().contains('todo');`,
 		`if(!isTodoToolName(block['name']asString)||block['parent_tool_use_id']!=null)continue;`,
@@ -46,8 +44,6 @@ func TestSamplesHaveSystem1(t *testing.T) {
 		t.Fatalf("system1.jsx has %d functions", n)
 	}
 	for _, f := range functions.FindAllString(code, -1) {
-		if !strings.Contains(react, withoutSpace(f)) {
-			t.Errorf("W2, W4: the React sample does not have %.60s…", f)
-		}
+		servertest.Has(t, "W2, W4: the React sample", react, withoutSpace(f))
 	}
 }

@@ -190,13 +190,9 @@ func TestSubscriptionsAreOfTheirIdentity(t *testing.T) {
 	inConversation := servertest.WithMeta(servertest.Call(3, "TodoWrite", servertest.Todos("pending", "bob's")), `"todo-mcp/conversation":"1"`)
 	s.ask(t, "POST /mcp", inConversation, s.begin(t, bob)...).is(t, "bob's call", 200)
 	s.add(t, "ann", mine, "x")
-	if _, _, data := stream.Event(); !strings.Contains(data, mine) {
-		t.Errorf("34: told of %s", data)
-	}
+	servertest.Has(t, "34: told of", stream.Data(), mine)
 	s.ask(t, "POST /mcp", strings.Replace(inConversation, "bob's", "ann's", 2), of...).is(t, "ann's call", 200)
-	if _, _, data := stream.Event(); !strings.Contains(data, `"todo://list"`) {
-		t.Errorf("34: told of %s", data)
-	}
+	servertest.Has(t, "34: told of", stream.Data(), `"todo://list"`)
 }
 
 // Below a path of a proxy, which takes it out of requests or leaves it there, a person is led
@@ -311,10 +307,6 @@ func TestHooksAreOfTheirIdentity(t *testing.T) {
 		s.ask(t, "POST /mcp", message, in...).is(t, "ann goes on after "+name, 200, "in_progress")
 	}
 	// What one is told once was used up by nobody else.
-	if a := post(ann, `{"session_id":"chat","hook_event_name":"Stop"}`); a.status != http.StatusOK || !strings.Contains(a.body, `"decision":"block"`) {
-		t.Errorf("ann's turn ends: %d %s", a.status, a.body)
-	}
-	if a := post(others["another member"], events(held().List.ID)[3]); a.status != http.StatusNotFound {
-		t.Errorf("a list that none of its chats knows: %d %s", a.status, a.body)
-	}
+	post(ann, `{"session_id":"chat","hook_event_name":"Stop"}`).is(t, "ann's turn ends", 200, `"decision":"block"`)
+	post(others["another member"], events(held().List.ID)[3]).is(t, "a list that none of its chats knows", http.StatusNotFound)
 }

@@ -25,7 +25,6 @@ import (
 
 const audience = "https://todo.example.com/mcp"
 
-// issuer is an authorization server as far as a resource server needs it.
 type issuer struct {
 	*httptest.Server
 	key     *ecdsa.PrivateKey

@@ -151,8 +151,6 @@ func TestRealClientSignsIn(t *testing.T) {
 	}
 }
 
-// signInAs does what a person does in a browser at the issuer: it fills in the
-// forms until it is led to the redirect address.
 func signInAs(login, address, redirect string) (*sdkauth.AuthorizationResult, error) {
 	jar, err := cookiejar.New(nil)
 	if err != nil {

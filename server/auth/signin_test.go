@@ -34,7 +34,6 @@ type site struct {
 	later atomic.Int64 // how far the clock is ahead
 }
 
-// newSite serves with the tokens of a file and, if it is not nil, an issuer.
 func newSite(t *testing.T, issuer *auth.Issuer, edit func(*edge.Config)) *site {
 	t.Helper()
 	l := servertest.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
@@ -56,7 +55,6 @@ func newSiteOn(t *testing.T, l net.Listener, issuer *auth.Issuer, edit func(*edg
 	return s
 }
 
-// now is the clock; wait sets it forward.
 func (s *site) now() time.Time { return time.Now().Add(time.Duration(s.later.Load())) }
 
 func (s *site) wait(d time.Duration) { s.later.Add(int64(d)) }

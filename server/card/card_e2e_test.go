@@ -281,7 +281,6 @@ func (c *chat) rows(want ...string) {
 	c.until(rows + " === " + string(text))
 }
 
-// expectNoRequests checks that the page neither made nor attempted network requests.
 func (c *chat) expectNoRequests() {
 	c.t.Helper()
 	if requests := servertest.Eval[string](c.t, c.frame, `[...stopped, ...performance.getEntriesByType('resource').map((e) => e.name)].join()`); requests != "" {

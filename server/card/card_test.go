@@ -103,13 +103,9 @@ func checkListing(t *testing.T, where string, names []string, raw map[string]jso
 		want := `"ui":{"resourceUri":"ui://todo/list.html"}}`
 		if name == viewTool || name == tickTool {
 			want = `"_meta":{"ui":{"visibility":["app"]}}`
-			if !strings.Contains(string(tool), fmt.Sprintf(`"readOnlyHint":%v`, name == viewTool)) {
-				t.Errorf("%s: read-only: %s", name, tool)
-			}
+			servertest.Has(t, name, string(tool), fmt.Sprintf(`"readOnlyHint":%v`, name == viewTool))
 		}
-		if !strings.Contains(string(tool), want) {
-			t.Errorf("%s: %s lacks %s", where, name, want)
-		}
+		servertest.Has(t, where+" "+name, string(tool), want)
 	}
 }
 

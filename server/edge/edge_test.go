@@ -194,8 +194,6 @@ func TestStreamCap(t *testing.T) {
 	servertest.OpenStream(t, "GET", one.URL+"/api/events", "") // half of one is one
 }
 
-// newSite returns an edge with all routes of a server on a store; a nil store means a
-// new memory store. edit, if not nil, changes the configuration.
 func newSite(t *testing.T, store board.Store, edit func(*edge.Config)) *edge.Edge {
 	t.Helper()
 	e := servertest.Handler(t, servertest.New(t, store, nil), edit)

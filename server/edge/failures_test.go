@@ -152,7 +152,6 @@ func fleet(t *testing.T, b *board.Board) (texts map[string]string, main string) 
 	return texts, main
 }
 
-// reads returns the requests that read lists: all routes of an edge, and their queries.
 func reads(e *edge.Edge, list string) (paths []string) {
 	queries := map[string][]string{
 		"/":                               {"?show=left", "?show=finished", "?show=past", "?show=archived", "?project=/src/keel", "?project=/src/none", "?q=e", "?q=keel&history=true"},
@@ -180,7 +179,6 @@ func reads(e *edge.Edge, list string) (paths []string) {
 	return paths
 }
 
-// ask sends a request, and returns its answer; of a stream the first events.
 func ask(t *testing.T, url string) (status int, body string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -34,8 +34,6 @@ func newLargeSite(t *testing.T, clientTimeout time.Duration) *edge.Edge {
 	return e
 }
 
-// askAndStall asks for /large and reads no more than the first line of the
-// answer, which it returns.
 func askAndStall(t *testing.T, address string) (line string) {
 	t.Helper()
 	conn := servertest.Must(net.Dial("tcp", address))(t)
@@ -159,7 +157,6 @@ func testSlowRequests(t *testing.T, address string) {
 	}
 }
 
-// serveTLS serves an edge with a certificate for tests until the test ends.
 func serveTLS(t *testing.T, writeTimeout time.Duration, route func(*edge.Edge)) (address string) {
 	t.Helper()
 	own := httptest.NewUnstartedServer(nil)

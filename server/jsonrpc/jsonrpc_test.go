@@ -194,8 +194,6 @@ func FuzzMessage(f *testing.F) {
 	})
 }
 
-// checkBrief checks that a message is its brief form with the arguments in it, which
-// stand apart only for a tool call.
 func checkBrief(t *testing.T, raw []byte, m jsonrpc.Message) {
 	t.Helper()
 	if m.Arguments == nil {

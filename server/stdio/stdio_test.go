@@ -234,7 +234,6 @@ func TestStdioStreamsOfOneID(t *testing.T) {
 	servertest.Check(t, <-p.Done)
 }
 
-// onceThenSilent is a reader that returns all its data at once and then blocks.
 type onceThenSilent struct{ data []byte }
 
 func (r *onceThenSilent) Read(p []byte) (int, error) {

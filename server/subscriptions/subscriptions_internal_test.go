@@ -63,7 +63,6 @@ func TestCurrentListsAreReadInTurn(t *testing.T) {
 	})
 }
 
-// newHub returns a hub on a store with room for so many subscriptions of one client and of all.
 func newHub(t *testing.T, store board.Store, most, all int) *Hub {
 	b := board.NewBoard(store)
 	t.Cleanup(b.Close)
@@ -77,7 +76,6 @@ func subscribe(t *testing.T, r *Hub, c Client, uri string) {
 	storetest.OK(t, r.Subscribe(t.Context(), c, uri))
 }
 
-// write appends to a list, or to the current one of a conversation if list is empty.
 func write(t *testing.T, r *Hub, conversation, list string) todo.Snapshot {
 	t.Helper()
 	target := board.Target{Conversation: board.Conversation{Key: conversation}, List: list, Append: true}
@@ -92,7 +90,6 @@ func takesUp(t *testing.T, r *Hub, who board.Conversation, of string) todo.Snaps
 	return list
 }
 
-// serve passes on what a client is notified of, until the test ends.
 func serve(t *testing.T, r *Hub, c Client, told chan<- mcp.JSONRPCNotification) *Stream {
 	s := r.Open(c)
 	served := make(chan error)

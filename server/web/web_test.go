@@ -36,8 +36,7 @@ func TestHookOverHTTP(t *testing.T) {
 	s, url := servertest.Site(t)
 	post := func(path, event, want string) {
 		t.Helper()
-		status, _, answer := servertest.Post(t, url+path, event)
-		if status != http.StatusOK || strings.TrimSpace(answer) != want {
+		if status, _, answer := servertest.Post(t, url+path, event); status != 200 || strings.TrimSpace(answer) != want {
 			t.Errorf("%s is answered with %d %s, want %s", event, status, answer, want)
 		}
 	}
@@ -54,9 +53,7 @@ func TestHookOverHTTP(t *testing.T) {
 	post("/hook", event("PostToolBatch", ""), `{"hookSpecificOutput":{"hookEventName":"PostToolBatch","additionalContext":"The user changed the list: reworded \"Write\" to \"Write it\""}}`)
 	post("/hook", event("PostToolBatch", ""), "{}")
 	post("/hook", event("Stop", ""), "{}")
-	if status, _, answer := servertest.Post(t, url+"/hook?finish", event("Stop", "")); status != http.StatusOK || !strings.HasPrefix(answer, `{"decision":"block"`) {
-		t.Errorf("%d %s", status, answer)
-	}
+	servertest.Is(t, "a turn ends", 200, `{"decision":"block"`)(servertest.Post(t, url+"/hook?finish", event("Stop", "")))
 	post("/hook", event("PostToolUse", todoWrite), "{}")
 	mirrored, err := lists.Current(t.Context(), board.Target{Conversation: board.Conversation{Key: todo.ChatKey("chat"), Mirrors: true}})
 	if err != nil || mirrored.Title() != "Write" || !mirrored.List.Mirrored {
@@ -111,8 +108,6 @@ const marker = "zzmarker"
 // forged is how such a text would begin a line of the log.
 const forged = "\ntime=2026 level=ERROR msg=" + marker
 
-// messages returns calls of every tool, and requests of every other kind, with the
-// marker wherever a text may be.
 func messages(list string) (messages []string) {
 	for _, name := range append(tools.Names(), "todo_list_view", "todo_list_tick") {
 		for _, args := range []string{servertest.Todos("pending", forged), servertest.Todos(marker, marker), `{"items":["` + marker + `"]}`, `{"todos":[{"title":"` + marker + `","status":"done"}]}`,
@@ -217,7 +212,6 @@ func TestLogHasNoTexts(t *testing.T) {
 	}
 }
 
-// site serves one list of an item with a text, which is the id "1".
 type site struct {
 	http.Handler
 	store board.Store
@@ -355,7 +349,6 @@ func FuzzPages(f *testing.F) {
 	})
 }
 
-// clean returns what a tool would store of a text; empty if it is refused.
 func clean(text string) string {
 	text, err := todo.CleanText(todo.Cut(text, 200))
 	if err != nil || (todo.Item{Text: text, Status: todo.Pending}).Check() != nil {

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -37,16 +36,13 @@ func TestDocuments(t *testing.T) {
 	servertest.Check(t, err)
 	documents := servertest.Must(m.own(binary, peers))(t)
 	for _, name := range tools.Names() {
-		if !strings.Contains(documents[ourCosts][2].Text, "`"+name+"`") {
-			t.Errorf("docs/cost.md does not say what %s costs", name)
-		}
+		servertest.Has(t, "docs/cost.md", documents[ourCosts][2].Text, "`"+name+"`")
 	}
 	for path, sections := range documents {
 		holds(t, filepath.Join(root, path), sections)
 	}
 }
 
-// holds checks that a document has sections, or with -update writes them.
 func holds(t *testing.T, path string, sections []page.Section) {
 	t.Helper()
 	if *update {

@@ -35,7 +35,6 @@ func TestLicensesAreCurrent(t *testing.T) {
 	}
 }
 
-// read returns the files of a folder, as collect does.
 func read(folder string) (map[string][]byte, error) {
 	files := make(map[string][]byte)
 	root := os.DirFS(folder)

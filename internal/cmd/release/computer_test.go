@@ -22,7 +22,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// registry is a stand-in for npm's, with the packages of a release.
 type registry struct {
 	url string
 	mu  sync.Mutex
@@ -81,7 +80,6 @@ func (reg *registry) fetched() []string {
 	return slices.Sorted(slices.Values(reg.archives))
 }
 
-// computer is a home folder with nothing in it, and what its programs are told.
 type computer struct {
 	t    *testing.T
 	home string

@@ -255,7 +255,6 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// buildCopy copies the source to a folder, makes a release there and returns the sums of its files.
 func buildCopy(t *testing.T, name string, inRepository bool) map[string]string {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), filepath.FromSlash(name))

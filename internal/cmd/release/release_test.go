@@ -25,7 +25,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// newRelease returns a release of a made-up version with a stand-in for each binary.
 func newRelease(t testing.TB) release {
 	t.Helper()
 	r := release{root: filepath.Join("..", "..", ".."), dist: t.TempDir(), version: "1.2.3", owner: "someone", image: "registry.example.com/someone/todo-mcp"}
@@ -234,9 +233,7 @@ func TestPluginsAndChart(t *testing.T) {
 func TestCompletions(t *testing.T) {
 	r := newRelease(t).mustMake(t)
 	for name, want := range map[string]string{"bash": "complete -o default", "zsh": "#compdef todo-mcp", "fish": "complete -c todo-mcp", "ps1": "Register-ArgumentCompleter"} {
-		if text := readFile(t, filepath.Join(r.dist, "share", "completions", "todo-mcp."+name)); !strings.Contains(string(text), want) {
-			t.Errorf("%s does not say %s", name, want)
-		}
+		servertest.Has(t, name, string(readFile(t, filepath.Join(r.dist, "share", "completions", "todo-mcp."+name))), want)
 	}
 }
 

@@ -63,7 +63,6 @@ func newDatabase(t testing.TB) string {
 	return address
 }
 
-// used are the databases of tests that have ended.
 var used = make(chan string, 100)
 
 // emptied returns the address of a database without lists, which may be one of an earlier test:
@@ -151,8 +150,6 @@ func TestCheck(t *testing.T) {
 	})
 }
 
-// pooled returns a function that makes a database and returns its address by way of a
-// pooler, with what is added to the address.
 func pooled(t testing.TB, add string, settings ...string) func(testing.TB) string {
 	t.Helper()
 	pooler := storetest.Must(postgrestest.NewPooler(server(t), settings...))(t)

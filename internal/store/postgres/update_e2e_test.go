@@ -323,8 +323,6 @@ var laterSteps = []string{
 	`ALTER TABLE todo_mcp.chats ADD COLUMN colour text NOT NULL DEFAULT 'red'`,
 }
 
-// moveInChild is what a child process runs: it opens a database as a program of the later
-// version, and prints what it says.
 func moveInChild(url string) (status int) {
 	steps = append(steps, laterSteps...)
 	s, err := Open(context.Background(), url, "", board.Keep{Moving: func(text string) { fmt.Println(text) }})
@@ -346,7 +344,6 @@ func moved(t testing.TB, url string) string {
 	return string(out)
 }
 
-// newer runs do as a program of a later version, with some steps more.
 func newer(t *testing.T, do func(t *testing.T), more ...string) {
 	t.Helper()
 	t.Run("newer", func(t *testing.T) {

@@ -20,7 +20,6 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden record")
 
-// fullSnapshot returns a snapshot with every field set.
 func fullSnapshot() todo.Snapshot {
 	at := time.Date(2026, 11, 20, 9, 0, 0, 123456789, time.UTC)
 	item := todo.Item{ID: "3", Text: "Deploy <b>", Active: "Deploying", Status: todo.Blocked, Reason: "no key", Priority: "high", DueDate: "2026-12-01", Owner: "reader", WaitsFor: "1,2",

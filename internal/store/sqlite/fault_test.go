@@ -33,8 +33,6 @@ func TestLogOfOthers(t *testing.T) {
 	}
 }
 
-// checkGone checks that stores refuse reads and writes because their file is gone, say of
-// which file and what to do, and that none makes another.
 func checkGone(t *testing.T, path string, stores ...*Store) {
 	t.Helper()
 	for range 2 {

@@ -252,8 +252,6 @@ func execSQL(t testing.TB, db *sql.DB, statements ...string) {
 	}
 }
 
-// countInChild starts a process that opens the file, counts the revisions and
-// closes it. It returns the printed line.
 func countInChild(t *testing.T, path string) string {
 	t.Helper()
 	cmd, out := startChild(t, path, "count")

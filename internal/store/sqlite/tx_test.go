@@ -464,8 +464,6 @@ func TestAFullStoreTakesNewChats(t *testing.T) {
 	}
 }
 
-// filled returns a store with as many lists of storetest.Crowd as asked for, and with
-// limits.
 func filled(t testing.TB, path string, lists int) *Store {
 	t.Helper()
 	s := open(t, path, board.Keep{Revisions: 1000, Lists: 1_000_000, Begun: 1000, Bytes: 4_000_000_000, Abandoned: time.Hour})
@@ -487,7 +485,6 @@ func filled(t testing.TB, path string, lists int) *Store {
 	return s
 }
 
-// looks count the pages at which SQLite looks.
 var looks = []sqlite.DBStatusOp{sqlite.DBStatusCacheHit, sqlite.DBStatusCacheMiss}
 
 // counted returns a function that returns by how much counters of SQLite grew since it was last
