@@ -28,8 +28,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// program is the path of the real binary, and report what the tests found; both
-// are of one run of the tests.
 var (
 	program string
 	report  programtest.Table

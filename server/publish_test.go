@@ -22,19 +22,6 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-func golden(t *testing.T, path string, got []byte) {
-	t.Helper()
-	path = filepath.Join("..", "testdata", path)
-	if *update {
-		servertest.Check(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		servertest.Check(t, os.WriteFile(path, got, 0o644))
-	}
-	want := servertest.Must(os.ReadFile(path))(t)
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s changed (-want +got), run with -update if it should:\n%s", path, diff)
-	}
-}
-
 // V1, V2: tools/list returns exactly the golden files, over both transports and
 // in both eras; in the sessionless era without output schemas (V3). mcp-go
 // returns an empty list when it cannot marshal a schema. Among what they have are the
@@ -58,7 +45,13 @@ func TestPublishedTools(t *testing.T) {
 		if name == "todowrite" {
 			name = "opencode_todowrite" // some file systems take it for TodoWrite
 		}
-		golden(t, filepath.Join("tools", name+".json"), pretty.Bytes())
+		path := filepath.Join("..", "testdata", "tools", name+".json")
+		if *update {
+			servertest.Check(t, os.WriteFile(path, pretty.Bytes(), 0o644))
+		}
+		if diff := cmp.Diff(string(servertest.Must(os.ReadFile(path))(t)), pretty.String()); diff != "" {
+			t.Errorf("%s changed (-want +got), run with -update if it should:\n%s", path, diff)
+		}
 	}
 	for _, all := range listed {
 		for name, raw := range all {

@@ -307,11 +307,15 @@ func TestBuiltInShapes(t *testing.T) {
 		{"TaskList", `{}`, `{"tasks":[]}`, "no call"},
 		{"TaskList", `{}`, `"No tasks"`, "no call"},
 		{"TaskList", `{}`, `{"tasks":[{"id":"1","subject":"A","status":"completed"},{"id":"2","subject":"B","status":"pending","blockedBy":["1","3"]}]}`, "B"},
+		{"TodoWrite", `{"todos":null}`, ``, "refused"}, {"TodoWrite", `{`, ``, "refused"}, {"TodoWrite", ``, ``, "refused"},
+		{"TaskCreate", `{"subject":"A"}`, `{}`, "refused"}, {"TaskCreate", `{}`, `{"task":{"id":"1"}}`, "refused"},
+		{"TaskUpdate", `{}`, `{"success":true}`, "refused"}, {"TaskUpdate", `{"taskId":"1","addBlocks":["x"]}`, ``, "refused"},
+		{"TaskList", `{}`, `{"tasks":[` + strings.Repeat(`{"id":"1"},`, todo.MaxItems) + `{"id":"1"}]}`, "refused"},
 	} {
 		b, _ := tools.FindBuiltIn("", c.tool)
 		call, err := b.Read(json.RawMessage(c.input), json.RawMessage(c.response))
 		got := "no call"
-		if call != nil {
+		if err == nil && call != nil {
 			draft := todo.NewDraft(todo.Snapshot{}, time.Now())
 			err = call.Change(draft)
 			got = ""
@@ -319,18 +323,11 @@ func TestBuiltInShapes(t *testing.T) {
 				got += i.Text
 			}
 		}
-		if err != nil || got != c.want {
-			t.Errorf("%s %s %s: %q, %v", c.tool, c.input, c.response, got, err)
+		if err != nil {
+			got = "refused"
 		}
-	}
-	for _, c := range []struct{ tool, input, response string }{
-		{"TodoWrite", `{"todos":null}`, ``}, {"TodoWrite", `{`, ``}, {"TodoWrite", ``, ``}, {"TaskCreate", `{"subject":"A"}`, `{}`},
-		{"TaskCreate", `{}`, `{"task":{"id":"1"}}`}, {"TaskUpdate", `{}`, `{"success":true}`}, {"TaskUpdate", `{"taskId":"1","addBlocks":["x"]}`, ``},
-		{"TaskList", `{}`, `{"tasks":[` + strings.Repeat(`{"id":"1"},`, todo.MaxItems) + `{"id":"1"}]}`},
-	} {
-		b, _ := tools.FindBuiltIn("", c.tool)
-		if _, err := b.Read(json.RawMessage(c.input), json.RawMessage(c.response)); err == nil {
-			t.Errorf("%s takes %.80s %.80s", c.tool, c.input, c.response)
+		if got != c.want {
+			t.Errorf("%s %s %.300s: %q, %v", c.tool, c.input, c.response, got, err)
 		}
 	}
 }

@@ -20,8 +20,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// program is the path of the real binary, and report what the tests found; both
-// are of one run of the tests.
 var (
 	program string
 	report  programtest.Table
@@ -38,8 +36,6 @@ func notRun(t *testing.T, fault, why string) {
 	report.Add(t, row{Fault: fault, Tried: programtest.NotRun + why})
 }
 
-// process is a running todo-mcp, and user the account that it runs as; nil is the
-// test's own.
 type (
 	process = programtest.Process
 	user    = programtest.User
@@ -119,8 +115,6 @@ func (w *writer) write(c *chattest.Chat) (acknowledged, error) {
 	return acknowledged{List: a.List(), Revision: a.Revision(), Write: write}, err
 }
 
-// acknowledged is a write that was answered, journal collects such writes of several
-// clients, and history is what is in a store.
 type (
 	acknowledged = programtest.Acknowledged
 	journal      = programtest.Journal

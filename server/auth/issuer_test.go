@@ -140,6 +140,15 @@ func TestTokensOfOthers(t *testing.T) {
 	// RFC 9728: a client finds the authorization server from a refusal.
 	s.ask(t, "GET /.well-known/oauth-protected-resource/mcp", "").is(t, "where it leads", 200,
 		`"resource":"`+s.URL+`/mcp"`, `"authorization_servers":["`+i.URL+`"]`, `"scopes_supported":["todos:read","todos:write"]`)
+	// A token says what it is for. Issuers that do not follow RFC 9068 say "JWT", or nothing.
+	for kind, want := range map[string]int{"at+jwt": 200, "application/at+JWT": 200, "JWT": 200, "": 200, "logout+jwt": 401, "secevent+jwt": 401, "dpop+jwt": 401} {
+		header := map[jose.HeaderKey]any{"kid": "first", "typ": kind}
+		if kind == "" {
+			delete(header, "typ")
+		}
+		token := sign(t, jose.SigningKey{Algorithm: jose.ES256, Key: i.key}, header, i.claims(nil))
+		s.ask(t, "GET /api/lists", "", bearer(token)...).is(t, "31: typ "+kind, want)
+	}
 	if n := i.visits.Load(); n != 0 {
 		t.Errorf("31: the server went %d times where a token led it", n)
 	}
@@ -262,19 +271,5 @@ func TestKeysElsewhere(t *testing.T) {
 	s.ask(t, "GET /api/lists", "", bearer(token)...).is(t, "31: another host's key", http.StatusServiceUnavailable)
 	if n := elsewhere.fetches.Load(); n > 0 {
 		t.Errorf("31: another host was asked for keys %d times", n)
-	}
-}
-
-// BAD-INPUT 31: a token says what it is for: one that is not to call with is refused, whatever else it
-// says. Issuers that do not follow RFC 9068 say "JWT", or nothing.
-func TestKindsOfTokens(t *testing.T) {
-	i, s := newIssuerSite(t, nil)
-	for kind, want := range map[string]int{"at+jwt": 200, "application/at+JWT": 200, "JWT": 200, "": 200, "logout+jwt": 401, "secevent+jwt": 401, "dpop+jwt": 401} {
-		header := map[jose.HeaderKey]any{"kid": "first", "typ": kind}
-		if kind == "" {
-			delete(header, "typ")
-		}
-		token := sign(t, jose.SigningKey{Algorithm: jose.ES256, Key: i.key}, header, i.claims(nil))
-		s.ask(t, "GET /api/lists", "", bearer(token)...).is(t, "typ "+kind, want)
 	}
 }

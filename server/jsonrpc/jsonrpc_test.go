@@ -155,8 +155,10 @@ func FuzzMessage(f *testing.F) {
 		if whole := scan(raw, 0); whole.Method != scanned.Method || !bytes.Equal(whole.ID, scanned.ID) {
 			t.Fatalf("in pieces of %d the scanner finds %+v, else %+v", piece, scanned, whole)
 		}
-		if len(m.ID) > 0 {
-			checkID(t, m.ID)
+		var text string
+		var number float64
+		if len(m.ID) > 0 && json.Unmarshal(m.ID, &text) != nil && json.Unmarshal(m.ID, &number) != nil {
+			t.Fatalf("%q is no id", m.ID)
 		}
 		if err != nil {
 			checkRefusal(t, m, err)
@@ -227,15 +229,6 @@ func scan(raw []byte, size int) jsonrpc.Message {
 	}
 	m, _ := s.Message()
 	return m
-}
-
-func checkID(t *testing.T, id json.RawMessage) {
-	t.Helper()
-	var text string
-	var number float64
-	if json.Unmarshal(id, &text) != nil && json.Unmarshal(id, &number) != nil {
-		t.Fatalf("%q is no id", id)
-	}
 }
 
 func checkRefusal(t *testing.T, m jsonrpc.Message, err *jsonrpc.Error) {

@@ -123,8 +123,9 @@ func TestNpmPackages(t *testing.T) {
 	}
 }
 
-// The bundle has a program for each system that its manifest names, and can run them.
-func TestBundle(t *testing.T) {
+// The registry's entry passes its schema, and names the packages of this release, the
+// bundle by its sum. That has a program for each system that its manifest names, and can run them.
+func TestRegistryEntry(t *testing.T) {
 	r := newRelease(t).mustMake(t)
 	bundle := contents(t, filepath.Join(r.dist, "todo-mcp.mcpb"))
 	for name, want := range map[string]string{
@@ -143,12 +144,6 @@ func TestBundle(t *testing.T) {
 			t.Errorf("the manifest runs %s, which is not there", m[1])
 		}
 	}
-}
-
-// The registry's entry passes its schema, and names the packages of this release, the
-// bundle by its sum.
-func TestRegistryEntry(t *testing.T) {
-	r := newRelease(t).mustMake(t)
 	entry := object(t, string(readFile(t, filepath.Join(r.dist, "server.json"))))
 	schema := registrySchema(t)
 	if err := schema.Validate(entry); err != nil {
@@ -193,7 +188,7 @@ func registrySchema(t *testing.T) *jsonschema.Schema {
 
 // The plugins, as folders and as what clients install, and the chart have the version of the
 // release, and the chart its image. A plugin has the files that its manifest names, and the
-// server by its usual name.
+// server by its usual name. Each shell has its script of completions.
 func TestPluginsAndChart(t *testing.T) {
 	r := newRelease(t).mustMake(t)
 	for _, p := range []struct{ archive, folder, client, manifest, server string }{
@@ -223,17 +218,12 @@ func TestPluginsAndChart(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(chart["todo-mcp/Chart.yaml -rw-r--r--"]), &about); err != nil || about["version"] != "1.2.3" || about["appVersion"] != "1.2.3" {
 		t.Errorf("the chart is %v (%v)", about, err)
 	}
+	for name, want := range map[string]string{"bash": "complete -o default", "zsh": "#compdef todo-mcp", "fish": "complete -c todo-mcp", "ps1": "Register-ArgumentCompleter"} {
+		servertest.Has(t, name, string(readFile(t, filepath.Join(r.dist, "share", "completions", "todo-mcp."+name))), want)
+	}
 	var values struct{ Image struct{ Repository string } }
 	if err := yaml.Unmarshal([]byte(chart["todo-mcp/values.yaml -rw-r--r--"]), &values); err != nil || values.Image.Repository != r.image {
 		t.Errorf("its image is %v (%v)", values, err)
-	}
-}
-
-// Each shell has its script.
-func TestCompletions(t *testing.T) {
-	r := newRelease(t).mustMake(t)
-	for name, want := range map[string]string{"bash": "complete -o default", "zsh": "#compdef todo-mcp", "fish": "complete -c todo-mcp", "ps1": "Register-ArgumentCompleter"} {
-		servertest.Has(t, name, string(readFile(t, filepath.Join(r.dist, "share", "completions", "todo-mcp."+name))), want)
 	}
 }
 
