@@ -60,9 +60,7 @@ func (f *fuzzed) answer(t *testing.T, message string) (raw string, refused bool)
 		Result struct{ IsError bool }
 		Error  *struct{ Message string }
 	}
-	if err := json.Unmarshal(data, &a); err != nil {
-		t.Fatalf("%v: %s", err, data)
-	}
+	servertest.Check(t, json.Unmarshal(data, &a))
 	return string(data), a.Error != nil || a.Result.IsError
 }
 
@@ -72,9 +70,7 @@ func (f *fuzzed) check(t *testing.T) {
 		t.Fatalf("another principal's list: %+v, %v", now, err)
 	}
 	for _, l := range f.own(t) {
-		if err := l.Check(); err != nil {
-			t.Fatalf("%+v: %v", l, err)
-		}
+		servertest.Check(t, l.Check())
 		if l.List.Name != "" && todo.CheckName(l.List.Name) != nil || len(l.List.Workspace) > todo.MaxWorkspace {
 			t.Fatalf("%+v", l.List)
 		}

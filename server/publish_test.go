@@ -55,7 +55,10 @@ func TestPublishedTools(t *testing.T) {
 	}
 	for _, all := range listed {
 		for name, raw := range all {
-			all[name] = withoutOutput(t, raw)
+			var tool map[string]json.RawMessage
+			servertest.Check(t, json.Unmarshal(raw, &tool))
+			delete(tool, "outputSchema")
+			all[name] = servertest.Must(json.Marshal(tool))(t)
 		}
 	}
 	for by, all := range listed {
@@ -63,14 +66,6 @@ func TestPublishedTools(t *testing.T) {
 			t.Errorf("tools over %s differ from those on stdio (-stdio +%s)\n%s", by, by, diff)
 		}
 	}
-}
-
-func withoutOutput(t *testing.T, raw json.RawMessage) json.RawMessage {
-	t.Helper()
-	var tool map[string]json.RawMessage
-	servertest.Check(t, json.Unmarshal(raw, &tool))
-	delete(tool, "outputSchema")
-	return servertest.Must(json.Marshal(tool))(t)
 }
 
 // V3: "auto" lists the tool that the models of a known client know best, in a session, and

@@ -123,9 +123,7 @@ func run(t *testing.T, url, version string) (results map[string][]result, passed
 			t.Fatal(file, err)
 		}
 		var checks []result
-		if err := json.Unmarshal(data, &checks); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
+		servertest.Check(t, json.Unmarshal(data, &checks))
 		for _, c := range checks {
 			if c.Status == "SUCCESS" {
 				passed++

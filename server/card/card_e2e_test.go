@@ -236,9 +236,7 @@ func newChatOf(t *testing.T, s *server.Server, client string) *chat {
 
 func (c *chat) host(call string) {
 	c.t.Helper()
-	if _, err := chromedp.Run(c.ctx, chromedp.Evaluate[bool]("host."+call, chromedp.EvalAwaitPromise)); err != nil {
-		c.t.Fatalf("host.%s: %v", call, err)
-	}
+	servertest.Must(chromedp.Run(c.ctx, chromedp.Evaluate[bool]("host."+call, chromedp.EvalAwaitPromise)))(c.t)
 }
 
 func (c *chat) mount(args string) {

@@ -53,10 +53,7 @@ func TestSafeIsTheSameInJavaScript(t *testing.T) {
 		process.stdout.write(JSON.stringify(JSON.parse(fs.readFileSync(0, 'utf8')).map(safe)));`
 	node := exec.Command("node", "-e", program)
 	node.Stdin = bytes.NewReader(data)
-	output, err := node.Output()
-	if err != nil {
-		t.Fatalf("node: %v", err)
-	}
+	output := servertest.Must(node.Output())(t)
 	var got []string
 	if err := json.Unmarshal(output, &got); err != nil || len(got) != len(in) {
 		t.Fatalf("%d texts came back of %d: %v", len(got), len(in), err)

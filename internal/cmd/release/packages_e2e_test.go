@@ -262,7 +262,10 @@ func buildCopy(t *testing.T, name string, inRepository bool) map[string]string {
 	if inRepository {
 		run(t, folder, "git", "init", "--quiet")
 	} else {
-		touch(t, folder)
+		past := time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC)
+		for path := range sums(t, folder) {
+			servertest.Check(t, os.Chtimes(filepath.Join(folder, path), past, past))
+		}
 	}
 	r := newRelease(t)
 	r.root = folder
@@ -290,14 +293,6 @@ func buildFlags(t *testing.T, version string) (flags []string) {
 	servertest.Check(t, yaml.Unmarshal(readFile(t, filepath.Join("..", "..", "..", ".goreleaser.yaml")), &config))
 	build := config.Builds[0]
 	return append(build.Flags, "-ldflags", strings.ReplaceAll(build.Ldflags[0], "{{ .Version }}", version))
-}
-
-func touch(t *testing.T, folder string) {
-	t.Helper()
-	past := time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC)
-	for path := range sums(t, folder) {
-		servertest.Check(t, os.Chtimes(filepath.Join(folder, path), past, past))
-	}
 }
 
 // run runs a program in a folder. It compiles by itself what others have compiled only

@@ -203,9 +203,7 @@ func TestHorizon(t *testing.T) {
 	saveList := func(id string) func(board.Tx) error {
 		return func(tx board.Tx) error { _, err := tx.Save(ctx, snapshot(id, 1)); return err }
 	}
-	if err := s.Update(ctx, board.Key{}, saveList("first")); err != nil { // which finds its place, alone
-		t.Fatal(err)
-	}
+	storetest.OK(t, s.Update(ctx, board.Key{}, saveList("first"))) // which finds its place, alone
 	position := storetest.Must(s.Position(ctx))(t)
 	shown := func(after int64) string {
 		lists, err1 := s.Find(ctx, board.Query{AfterSeq: after, OldestFirst: true})
