@@ -81,6 +81,7 @@ func allowedImports() map[string][]string {
 
 		// tests alone import these
 		"internal/chattest":           everything,
+		"internal/checktest":          {},
 		"internal/programtest":        {"internal/cli/app", "internal/render"},
 		"internal/replicas":           {},
 		"internal/store/postgrestest": {},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/account"
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
@@ -72,9 +73,7 @@ func TestGroupState(t *testing.T) {
 		{"the main list is archived", archived(open), blocked, "m: left open, m/s: waiting", todo.LeftOpen, ""},
 	} {
 		f := account.Of(c.main, []todo.Snapshot{c.sub}, states(c.states))
-		if got := f.State(); got != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
+		checktest.Same(t, c.name, f.State(), c.want)
 		if _, item, ok := f.Waits(); ok != (c.waits != "") || item.Text != c.waits {
 			t.Errorf("%s: waits for %q", c.name, item.Text)
 		}
@@ -122,9 +121,7 @@ func TestBoard(t *testing.T) {
 		{"last day", ids(account.LastDay(b.Past[1:], noon())), "yesterday same day"},
 		{"of one folder", ids(b.Only(func(f account.Group) bool { return f.Main.List.Workspace == "/src/web" }).Active), "elsewhere"},
 	} {
-		if c.got != c.want {
-			t.Errorf("%s: %q, want %q", c.what, c.got, c.want)
-		}
+		checktest.Same(t, c.what, c.got, c.want)
 	}
 	p := b.Projects()
 	if len(p) != 2 || p[1].Folder != "/src/web" || ids(p[0].Groups) != "waits new old idle" {
@@ -167,9 +164,7 @@ func TestSince(t *testing.T) {
 			}
 		}
 		f := account.Of(main, []todo.Snapshot{sub}, map[string]todo.Standing{"m": {State: c.state}, "m/s": {State: todo.Finished}})
-		if got := noon().Sub(f.Since()); got != time.Duration(c.since)*time.Hour {
-			t.Errorf("%s: since %s", c.name, got)
-		}
+		checktest.Same(t, fmt.Sprintf("%s: since", c.name), noon().Sub(f.Since()), time.Duration(c.since)*time.Hour)
 	}
 }
 
@@ -253,9 +248,7 @@ func TestEdits(t *testing.T) {
 		h := &handed{revisions: []todo.Snapshot{first}}
 		for _, c := range steps {
 			h.next(c.person, c.change)
-			if got := said(h, c.saw); got != c.want {
-				t.Errorf("%s, revision %d: %q, want %q", name, h.last().Revision, got, c.want)
-			}
+			checktest.Same(t, fmt.Sprint(name, ", revision ", h.last().Revision), said(h, c.saw), c.want)
 		}
 	}
 }
@@ -367,14 +360,14 @@ func (d *diary) write(at, chat, folder, items string) {
 
 func (d *diary) at(text string) {
 	day := time.Duration(text[1]-'1') * 24 * time.Hour
-	clock := must(time.Parse("15:04", text[3:]))(d.t)
+	clock := checktest.Must(time.Parse("15:04", text[3:]))(d.t)
 	d.now = time.Date(2026, 3, 1, clock.Hour(), clock.Minute(), 0, 0, time.UTC).Add(day)
 }
 
 func (d *diary) edit(at, title string, e todo.Edit) {
 	d.t.Helper()
 	d.at(at)
-	all := must(d.lists.Find(d.t.Context(), board.Query{}))(d.t)
+	all := checktest.Must(d.lists.Find(d.t.Context(), board.Query{}))(d.t)
 	for _, l := range all {
 		if l.Title() == title {
 			if _, err := d.lists.Edit(d.t.Context(), l.List.ID, e, todo.Writer{}); err != nil {
@@ -388,7 +381,7 @@ func (d *diary) edit(at, title string, e todo.Edit) {
 
 func (d *diary) told(at time.Time) (lines []string) {
 	d.t.Helper()
-	day := must(account.DayOf(d.t.Context(), d.lists.During, at, at, d.now))(d.t)
+	day := checktest.Must(account.DayOf(d.t.Context(), d.lists.During, at, at, d.now))(d.t)
 	tally := func(t account.Tally) string {
 		return fmt.Sprintf("%d lists, %d done, %d failed, %d wait, %d open, %s", t.Lists, t.Completed, t.Failed, t.Waiting, t.Open, t.Took())
 	}
@@ -448,7 +441,7 @@ func TestDay(t *testing.T) {
 	}, d.told(d.now)); diff != "" {
 		t.Error(diff)
 	}
-	west := must(time.LoadLocation("America/New_York"))(t) // where "late" was done on the first
+	west := checktest.Must(time.LoadLocation("America/New_York"))(t) // where "late" was done on the first
 	if got := d.told(noon.In(west))[0]; got != "2026-03-02: 2 lists, 5 done, 1 failed, 1 wait, 0 open, 27m0s" {
 		t.Error(got)
 	}
@@ -460,7 +453,7 @@ func TestDayNow(t *testing.T) {
 	d.write("01 10:00", "works", "/src/app", "i:A")
 	d.write("01 10:02", "asks", "/src/web", "i:B p:C")
 	asks := func(c *todo.Chat, at time.Time) { c.Says(todo.Asks, "push?", at) }
-	must(d.lists.Hear(t.Context(), board.Conversation{Key: "asks"}, asks))(t)
+	checktest.Must(d.lists.Hear(t.Context(), board.Conversation{Key: "asks"}, asks))(t)
 	d.at("01 10:05")
 	if diff := cmp.Diff([]string{
 		"2026-03-01: 2 lists, 0 done, 0 failed, 1 wait, 3 open, 5m0s",
@@ -485,7 +478,7 @@ func TestDays(t *testing.T) {
 		{"UTC", "0001-01-01", 24}, {"UTC", "9999-12-31", 24},
 		{"UTC", "2026-02-29", 0}, {"UTC", "tomorrow", 0}, {"UTC", "2026-3-1", 0}, {"UTC", strings.Repeat("9", 5000), 0},
 	} {
-		zone := must(time.LoadLocation(c.zone))(t)
+		zone := checktest.Must(time.LoadLocation(c.zone))(t)
 		at, err := account.ParseDay(c.date, noon().In(zone))
 		if c.hours == 0 {
 			if err == nil || len(err.Error()) > 100 {
@@ -531,7 +524,7 @@ func TestListsOfADayThatReadAlike(t *testing.T) {
 	d.write("02 09:07", "four", "/src/web", "c:fix")
 	noon := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	for last, want := range map[time.Time]string{noon: " ;09:00 09:05  ;", noon.AddDate(0, 0, 1): " ;2 Mar 09:00 2 Mar 09:05  ;"} {
-		day := must(account.DayOf(t.Context(), d.lists.During, noon, last, noon))(t)
+		day := checktest.Must(account.DayOf(t.Context(), d.lists.During, noon, last, noon))(t)
 		got := ""
 		for _, p := range day.Projects {
 			for _, l := range p.Lists {
@@ -565,15 +558,5 @@ func TestSeveralDays(t *testing.T) {
 	day, err := account.DayOf(t.Context(), d.lists.During, d.now.AddDate(0, 0, -2), d.now, d.now)
 	if err != nil || day.Date != "2026-03-02" || day.Completed != 2 || day.Open != 1 || day.To != todo.Midnight(d.now.AddDate(0, 0, 1)) {
 		t.Errorf("%+v, %v", day, err)
-	}
-}
-
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
 	}
 }

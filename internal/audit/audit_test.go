@@ -16,6 +16,7 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/audit"
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
@@ -66,14 +67,12 @@ func check(t *testing.T, data fmt.Stringer, members string, want ...string) {
 
 func save(t *testing.T, s board.Store, list string, revision int64) {
 	t.Helper()
-	_, err := storetest.Save(t.Context(), s, todo.Snapshot{List: todo.List{ID: list}, Revision: revision})
-	checkErr(t, err)
+	checktest.Must(storetest.Save(t.Context(), s, todo.Snapshot{List: todo.List{ID: list}, Revision: revision}))(t)
 }
 
 func apply(t *testing.T, lists board.Lists, w board.Write) (list string) {
 	t.Helper()
-	out, err := lists.Apply(t.Context(), w)
-	checkErr(t, err)
+	out := checktest.Must(lists.Apply(t.Context(), w))(t)
 	return out.After.List.ID
 }
 
@@ -96,8 +95,7 @@ func TestLines(t *testing.T) {
 			t.Fatal(edit, err)
 		}
 	}
-	_, err := lists.Purge(t.Context(), todo.Writer{Client: "command line", Variant: "prune", Person: true}, list)
-	checkErr(t, err)
+	checktest.Must(lists.Purge(t.Context(), todo.Writer{Client: "command line", Variant: "prune", Person: true}, list))(t)
 	got := read(t, out.String(), "action", "outcome", "principal", "user", "person", "variant", "revision", "changes")
 	want := []string{
 		`save applied team ann  TodoWrite 1 {"added":2}`,
@@ -214,8 +212,7 @@ func TestImported(t *testing.T) {
 	out, log := logged()
 	st := audit.Store(memory.New(), log, true)
 	next := todo.Snapshot{List: todo.List{ID: "a", Principal: "team"}, Revision: 1, Writer: todo.Writer{User: "ann", Client: "claude-code", Process: "p1"}}
-	_, err := storetest.Save(t.Context(), st, next)
-	checkErr(t, err)
+	checktest.Must(storetest.Save(t.Context(), st, next))(t)
 	check(t, out, "action outcome principal list revision user client variant person process", "import applied team a 1  command line import true ")
 }
 
@@ -272,9 +269,7 @@ func TestFullDisk(t *testing.T) {
 	if err := log.Check(); err != nil {
 		t.Error(err)
 	}
-	if !strings.Contains(out.String(), `"action":"lost","lines":`) {
-		t.Error("what did not fit is not counted")
-	}
+	checktest.Has(t, "what did not fit is not counted", out.String(), `"action":"lost","lines":`)
 }
 
 // A log that another program renamed goes on in a new file. Only its owner can read it.
@@ -285,10 +280,10 @@ func TestRotation(t *testing.T) {
 	for _, id := range []string{"a", "b", "c"} {
 		save(t, st, id, 1)
 		if id == "a" {
-			checkErr(t, os.Rename(path, path+".1"))
+			checktest.Check(t, os.Rename(path, path+".1"))
 		}
 	}
-	checkErr(t, st.Close())
+	checktest.Check(t, st.Close())
 	for name, want := range map[string][]string{path + ".1": {"a"}, path: {"b", "c"}} {
 		data, err := os.ReadFile(name)
 		if got := read(t, string(data), "list"); err != nil || cmp.Diff(want, got) != "" {
@@ -297,12 +292,5 @@ func TestRotation(t *testing.T) {
 		if info, err := os.Stat(name); err != nil || info.Mode().Perm()&0o077 != 0 {
 			t.Errorf("%v %v", info.Mode(), err)
 		}
-	}
-}
-
-func checkErr(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
@@ -52,9 +53,7 @@ func TestChatsAreAmongLists(t *testing.T) {
 			got = append(got, strings.TrimSpace(line))
 		}
 		slices.Sort(got)
-		if diff := gocmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: %s", when, diff)
-		}
+		checktest.Same(t, when, gocmp.Diff(want, got), "")
 	}
 	watch := ada.Watch(nil)
 	defer watch.Close()
@@ -355,9 +354,7 @@ func TestMembersHaveTheirOwnChats(t *testing.T) {
 		return must(as.Apply(t.Context(), board.Write{Target: board.Target{Conversation: who, Append: true}, Change: add("mine")}))(t).After
 	}
 	list := write(alice)
-	if list.Title() != "mine" {
-		t.Errorf("the title is another member's: %q", list.Title())
-	}
+	checktest.Same(t, "the title is another member's", list.Title(), "mine")
 	if err := bob.Bind(t.Context(), who, list.List.ID); board.KindOf(err) != board.KindMissing {
 		t.Errorf("a chat is bound to a list that none of its member's chats knows: %v", err)
 	}

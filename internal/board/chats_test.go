@@ -133,9 +133,7 @@ func (w *world) oneOpenList() {
 // nobody's list is taken, whatever several agents, people and processes do, and
 // whenever these are restarted (docs/spec/architecture.md, "Who is calling", rules 1 to 6;
 // docs/spec/variants.md, H1 and H2).
-func TestChats(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) { checkChats(r, newDesk(t)) })
-}
+func TestChats(t *testing.T) { rapid.Check(t, func(r *rapid.T) { checkChats(r, newDesk(t)) }) }
 
 // checkChats lets agents and people do at random what they do, and checks that it holds.
 func checkChats(r *rapid.T, d *desk) {

@@ -171,11 +171,7 @@ func checkErr(t tester, err error) {
 }
 
 func must[T any](v T, err error) func(tester) T {
-	return func(t tester) T {
-		t.Helper()
-		checkErr(t, err)
-		return v
-	}
+	return func(t tester) T { t.Helper(); checkErr(t, err); return v }
 }
 
 // tester is a test, also one that rapid repeats.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
@@ -87,9 +88,7 @@ func TestFolder(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{`d:\`: `D:\`, "/work/app/": "/work/app/", "/c/work": "/c/work", "c:": "c:", `\\host\src`: `\\host\src`, "": ""} {
-		if got := todo.Folder(path); got != want {
-			t.Errorf("%q: %q, want %q", path, got, want)
-		}
+		checktest.Same(t, path, todo.Folder(path), want)
 	}
 }
 
@@ -117,9 +116,7 @@ func TestPages(t *testing.T) {
 		}
 	}
 	for n := range 1001 {
-		if seen[strconv.Itoa(n)] != 1 {
-			t.Errorf("list %d was read %d times", n, seen[strconv.Itoa(n)])
-		}
+		checktest.Same(t, fmt.Sprintf("list %d was read", n), seen[strconv.Itoa(n)], 1)
 	}
 	for range lists.Pages(t.Context(), board.Query{}) {
 		break // who stops is not called again

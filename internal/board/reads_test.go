@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
@@ -247,9 +248,7 @@ func TestSmallWritesReadNoOtherList(t *testing.T) {
 		list := c.writes("p:A p:B p:C").After
 		store.own, store.others = list.List.ID, 0
 		write.make(c, list)
-		if store.others != 0 {
-			t.Errorf("69: %s of a conversation known by %s: it reads %d other lists", write.what, write.kind, store.others)
-		}
+		checktest.Same(t, fmt.Sprintf("69: %s of a conversation known by %s: it reads", write.what, write.kind), store.others, 0)
 	}
 }
 

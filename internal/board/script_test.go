@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
@@ -57,9 +58,7 @@ func TestChatScripts(t *testing.T) {
 				if *update && n == 0 {
 					scene = played
 				}
-				if played != scene {
-					t.Errorf("played\n%s\nwant\n%s", played, scene)
-				}
+				checktest.Same(t, "played", played, scene)
 			})
 		}
 		out = append(out, scene)
@@ -160,12 +159,8 @@ func (s *script) states() string {
 	for n, l := range all {
 		alone := must(lists.States(s.t.Context(), l))(s.t)
 		state := states[l.List.ID]
-		if alone[l.List.ID] != state {
-			s.t.Errorf("list %d is %+v, and alone %+v", n+1, state, alone[l.List.ID])
-		}
-		if state.Since.IsZero() != (state.Asks == "") {
-			s.t.Errorf("list %d asks since %s: %+v", n+1, state.Since, state)
-		}
+		checktest.Same(s.t, fmt.Sprintf("list %d is", n+1), alone[l.List.ID], state)
+		checktest.Same(s.t, fmt.Sprintf("list %d asks since %s: %+v", n+1, state.Since, state), state.Since.IsZero(), state.Asks == "")
 		out = append(out, strings.TrimSpace(fmt.Sprint(n+1, " ", state.State, " ", state.Asks)))
 	}
 	return strings.Join(out, ", ")

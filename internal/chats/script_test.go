@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	_ "github.com/todo-mcp/todo-mcp/internal/cli" // so that go test runs these tests again when the program changes
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
@@ -125,9 +126,7 @@ func (s *stage) Does(of *chattest.Script, words []string) bool {
 		}
 	case "hook":
 		said := s.hook(words[1], fmt.Sprintf(`"hook_event_name":"PreToolUse","tool_name":"mcp__todo__TodoWrite","tool_input":{"todos":[]},"tool_use_id":%q,"mcp_server":{"name":"todo","source":"dynamic"}`, words[2]))
-		if said != "" {
-			s.Errorf("%s: the agent is told %s", of.Line, said)
-		}
+		checktest.Same(s, fmt.Sprintf("%s: the agent is told", of.Line), said, "")
 	case "clear":
 		s.hook(words[1], `"hook_event_name":"SessionEnd","reason":"clear"`)
 		s.hook(words[2], `"hook_event_name":"SessionStart","source":"clear"`)
@@ -271,9 +270,7 @@ func newPlace(t *testing.T, w where, settings ...string) *place {
 	t.Helper()
 	dir := t.TempDir()
 	p := &place{T: t, where: w, folder: filepath.Join(dir, "parser")}
-	if err := os.Mkdir(p.folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	checktest.Check(t, os.Mkdir(p.folder, 0o755))
 	p.env = append([]string{"HOME=" + dir, "TODO_STORE=sqlite:" + filepath.Join(dir, "todo.db"), "TODO_TOOLS=all", "TODO_STRUCTURED=always"}, settings...)
 	return p
 }
@@ -284,9 +281,7 @@ func (p *place) start(env []string, args ...string) (process *programtest.Proces
 	if err == nil && args[0] == "serve" {
 		url, err = process.URL()
 	}
-	if err != nil {
-		p.Fatal(err)
-	}
+	checktest.Check(p, err)
 	return process, url
 }
 

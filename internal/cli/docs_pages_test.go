@@ -25,9 +25,9 @@ import (
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/cli"
 	"github.com/todo-mcp/todo-mcp/internal/install"
-	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
@@ -187,20 +187,15 @@ func TestDocsBeginForTheirReader(t *testing.T) {
 		if !found || lines > 80 {
 			t.Errorf("README has %d lines before its details", lines)
 		}
-		if number := fmt.Sprintf("[%d clients]", len(install.Clients())); !strings.Contains(first, number) {
-			t.Errorf("README does not say %s", number)
-		}
+		checktest.Has(t, "README does not say", first, fmt.Sprintf("[%d clients]", len(install.Clients())))
 		var setting []string
 		for _, tool := range tools.New(tools.Defaults()) {
 			if bytes.Contains(tool.InputSchema(), []byte("lockedBy")) {
 				setting = append(setting, "`"+tool.Name+"`")
 			}
 		}
-		if said := "only its tools " + strings.Join(setting, " and ") + " set dependencies"; !strings.Contains(first, said) {
-			t.Errorf("README does not say that %s", said)
-		}
-		clients, err := os.ReadFile(filepath.Join(repository, "docs", "clients.md"))
-		programtest.Check(t, err)
+		checktest.Has(t, "README does not say that", first, "only its tools "+strings.Join(setting, " and ")+" set dependencies")
+		clients := checktest.Must(os.ReadFile(filepath.Join(repository, "docs", "clients.md")))(t)
 		for _, b := range p.blocks() {
 			if entry := strings.NewReplacer(" ", "", "\n", "").Replace(b.code); b.language == "json" && !bytes.Contains(clients, []byte("`"+entry+"`")) {
 				t.Errorf("no client of docs/clients.md is written %s", entry)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/account"
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/render"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
@@ -31,7 +32,7 @@ func TestForks(t *testing.T) {
 	folder := t.TempDir()
 	file := func(name, text string) string {
 		path := filepath.Join(folder, name)
-		check(t, os.WriteFile(path, []byte(text), 0o600))
+		checktest.Check(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	claude := `{"type":"assistant","requestSessionId":"` + claudeChat + `","sessionId":"new-fork"}` + "\n"
@@ -69,14 +70,13 @@ func (r *rig) serve(process string, lines ...todo.Line) board.Outcome {
 	if process == "opencode" {
 		who.Client = process
 	}
-	chat, err := r.lists.Keyed(r.Context(), board.HostKey, process)
-	check(r.T, err)
+	chat := checktest.Must(r.lists.Keyed(r.Context(), board.HostKey, process))(r.T)
 	if chat.ID != "" {
 		who.Takes, who.Key, who.Chat, who.Hint = who.Key, chat.ID, chat.HostID, false
 	}
 	out, err := r.lists.Apply(r.Context(), board.Write{Target: board.Target{Conversation: who, Lines: lines, View: view}, Writer: todo.Writer{Client: who.Client},
 		Change: func(d *todo.Draft) error { d.Replace(view, lines); return nil }})
-	check(r.T, err)
+	checktest.Check(r.T, err)
 	return out
 }
 
@@ -95,10 +95,8 @@ func TestSubAgentsAreCalledByTheirTasks(t *testing.T) {
 		t.Errorf("the caller is %+v, %v", chat, err)
 	}
 	shown := func() account.Board {
-		lists, err := r.lists.WithChats(t.Context(), r.all())
-		check(t, err)
-		states, err := r.lists.States(t.Context(), lists...)
-		check(t, err)
+		lists := checktest.Must(r.lists.WithChats(t.Context(), r.all()))(t)
+		states := checktest.Must(r.lists.States(t.Context(), lists...))(t)
 		return account.Sort(account.Groups(lists, states), time.Now())
 	}
 	p := shown().Projects()

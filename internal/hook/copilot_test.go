@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/hook"
 )
 
@@ -26,29 +27,26 @@ type copilotRig struct {
 func newCopilotRig(t *testing.T) copilotRig {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "session-state", copilotChat, "session.db")
-	check(t, os.MkdirAll(filepath.Dir(file), 0o700))
+	checktest.Check(t, os.MkdirAll(filepath.Dir(file), 0o700))
 	return copilotRig{newRig(t), file}
 }
 
 // exec runs SQL as the tool of the agent does.
 func (r copilotRig) exec(script string) (db *sql.DB) {
 	r.Helper()
-	db, err := sql.Open("sqlite", r.file)
-	check(r, err)
+	db = checktest.Must(sql.Open("sqlite", r.file))(r)
 	db.SetMaxOpenConns(1)
-	if _, err := db.Exec(script); err != nil {
-		r.Fatal(err)
-	}
+	checktest.Must(db.Exec(script))(r)
 	r.Cleanup(func() { db.Close() })
 	return db
 }
 
 // tell sends an event to the hook.
 func (r copilotRig) tell(event string) error {
-	e, err := hook.Read(strings.NewReader(event))
-	check(r, err)
+	e := checktest.Must(hook.Read(strings.NewReader(event)))(r)
 	home := filepath.Dir(filepath.Dir(filepath.Dir(r.file)))
-	if e, err = e.WithTodos(r.Context(), func(name string) string { return map[string]string{"COPILOT_HOME": home}[name] }); err != nil {
+	e, err := e.WithTodos(r.Context(), func(name string) string { return map[string]string{"COPILOT_HOME": home}[name] })
+	if err != nil {
 		return err
 	}
 	_, err = hook.Do(r.Context(), e, r.open)
@@ -65,9 +63,9 @@ func TestCopilot(t *testing.T) {
 		}
 	}
 	r.exec(copilotSchema + `INSERT INTO todos (id, title, status) VALUES ('write', 'Write the lexer', NULL), ('read', 'Read the grammar', 'in_progress')`)
-	check(t, r.tell(insert))
+	checktest.Check(t, r.tell(insert))
 	r.exec(`UPDATE todos SET status = 'done' WHERE id = 'read'; INSERT INTO todos (id, title, status) VALUES ('ask', 'Ask', 'blocked')`)
-	check(t, r.tell(update))
+	checktest.Check(t, r.tell(update))
 	want := "list 1, \"Write the lexer +1\", of copilot-cli in /home/ada/parser, mirror:" + copilotChat + ", mirrored true, waiting, archived false\n" +
 		"revision 2 by sql of copilot-cli , person false\n1 pending Write the lexer\n2 completed Read the grammar\n3 blocked Ask\n"
 	if got := strings.Join(r.board(), ""); got != want {
@@ -80,9 +78,7 @@ func TestCopilot(t *testing.T) {
 func TestBadSessionDatabase(t *testing.T) {
 	insert := recorded(t, "copilot-sql-insert")
 	write := func(data string) func(copilotRig) {
-		return func(r copilotRig) {
-			check(r, os.WriteFile(r.file, []byte(data), 0o600))
-		}
+		return func(r copilotRig) { checktest.Check(r, os.WriteFile(r.file, []byte(data), 0o600)) }
 	}
 	run := func(script string) func(copilotRig) { return func(r copilotRig) { r.exec(script) } }
 	for name, prepare := range map[string]func(copilotRig){

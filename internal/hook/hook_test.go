@@ -22,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/hook"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
@@ -73,16 +74,14 @@ func (r *rig) play(names ...string) {
 
 func recorded(t testing.TB, name string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", name+".json"))
-	check(t, err)
+	data := checktest.Must(os.ReadFile(filepath.Join("testdata", name+".json")))(t)
 	return string(data)
 }
 
 // all returns all lists, as they began.
 func (r *rig) all() []todo.Snapshot {
 	r.Helper()
-	found, err := r.lists.Find(r.Context(), board.Query{OldestFirst: true})
-	check(r, err)
+	found := checktest.Must(r.lists.Find(r.Context(), board.Query{OldestFirst: true}))(r)
 	return found
 }
 
@@ -103,14 +102,12 @@ func chatOf(l todo.Snapshot) string {
 func (r *rig) board() (lists []string) {
 	r.Helper()
 	all := r.all()
-	states, err := r.lists.States(r.Context(), all...)
-	check(r.T, err)
+	states := checktest.Must(r.lists.States(r.Context(), all...))(r.T)
 	numbers, listed := make(map[string]int), make(map[string]bool)
 	for n, l := range all {
 		var b strings.Builder
 		numbers[l.List.ID], listed[l.List.Chat] = n+1, true
-		saw, err := r.lists.Saw(r.Context(), l)
-		check(r.T, err)
+		saw := checktest.Must(r.lists.Saw(r.Context(), l))(r.T)
 		fmt.Fprintf(&b, "list %d, %q, of %s in %s, %s, mirrored %t, %s, archived %t",
 			n+1, l.Title(), l.List.Client, l.List.Workspace, chatOf(l), l.List.Mirrored, states[l.List.ID].State, l.Archived)
 		if saw.Revision < l.Revision {
@@ -138,8 +135,7 @@ func (r *rig) board() (lists []string) {
 		}
 		lists = append(lists, b.String())
 	}
-	chats, err := r.lists.OwnChats(r.Context(), time.Time{})
-	check(r.T, err)
+	chats := checktest.Must(r.lists.OwnChats(r.Context(), time.Time{}))(r.T)
 	for _, c := range chats {
 		if !listed[c.HostID] {
 			lists = append(lists, fmt.Sprintf("chat %s/%s without a list, %s\n", c.HostID, c.Agent, doing(c)))
@@ -177,11 +173,10 @@ func TestScripts(t *testing.T) {
 	for _, path := range scripts {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				script, err := os.ReadFile(path)
-				check(t, err)
+				script := checktest.Must(os.ReadFile(path))(t)
 				got := newRig(t).script(string(script))
 				if *update {
-					check(t, os.WriteFile(path, []byte(got), 0o600))
+					checktest.Check(t, os.WriteFile(path, []byte(got), 0o600))
 				} else if diff := cmp.Diff(string(script), got); diff != "" {
 					t.Errorf("(-want +got)\n%s", diff)
 				}
@@ -191,12 +186,6 @@ func TestScripts(t *testing.T) {
 }
 
 // check ends the test if err is not nil.
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // script runs the lines of a script, and returns it with what comes of each.
 func (r *rig) script(text string) string {
@@ -277,7 +266,7 @@ func (r *rig) line(word, rest string, chats map[string]string) (known bool, err 
 		_, err = r.lists.Apply(r.Context(), board.Write{Target: board.Target{Conversation: ours, Append: true}, Change: func(d *todo.Draft) error { d.Append("x"); return nil }})
 	case "edit":
 		var e todo.Edit
-		check(r.T, json.Unmarshal([]byte(more), &e))
+		checktest.Check(r.T, json.Unmarshal([]byte(more), &e))
 		_, err = r.lists.Edit(r.Context(), list(), e, todo.Writer{Person: true})
 	case "resume":
 		n, _ := strconv.Atoi(more)
@@ -310,7 +299,7 @@ func (r *rig) answers(event string, finish bool) error {
 		var b strings.Builder
 		to := json.NewEncoder(&b)
 		to.SetEscapeHTML(false)
-		check(r.T, to.Encode(e.Answer(text)))
+		checktest.Check(r.T, to.Encode(e.Answer(text)))
 		r.told = strings.TrimSpace(b.String())
 	}
 	return err
@@ -437,13 +426,12 @@ func TestMirroredTextsAreMended(t *testing.T) {
 		}
 	}
 	r := newRig(t)
-	check(t, r.send(strings.Replace(recorded(t, "opencode-todowrite"), `"priority":"`, `"priority":"\u0007`+strings.Repeat("x", 200), 1)))
+	checktest.Check(t, r.send(strings.Replace(recorded(t, "opencode-todowrite"), `"priority":"`, `"priority":"\u0007`+strings.Repeat("x", 200), 1)))
 }
 
 // A store that does not open, or fails, is an error; nothing else happens.
 func TestNoStore(t *testing.T) {
-	e, err := hook.Read(strings.NewReader(recorded(t, "claude-code-todowrite")))
-	check(t, err)
+	e := checktest.Must(hook.Read(strings.NewReader(recorded(t, "claude-code-todowrite"))))(t)
 	broken := errors.New("broken")
 	if _, err := hook.Do(t.Context(), e, func() (board.Lists, func(), error) { return board.Lists{}, nil, broken }); !errors.Is(err, broken) {
 		t.Error(err)
@@ -499,7 +487,7 @@ func FuzzEvents(f *testing.F) {
 			}
 		}
 		for _, l := range r.all() {
-			check(t, l.Check())
+			checktest.Check(t, l.Check())
 		}
 	})
 }
@@ -513,8 +501,7 @@ func TestStatesAreTrue(t *testing.T) {
 	}
 	for _, file := range files {
 		host := strings.TrimSuffix(filepath.Base(file), ".txt")
-		data, err := os.ReadFile(file)
-		check(t, err)
+		data := checktest.Must(os.ReadFile(file))(t)
 		for section := range strings.SplitSeq(string(data), "\n\n") {
 			title, events, _ := strings.Cut(section, "\n")
 			if events != "" {
@@ -535,17 +522,14 @@ func playStates(t *testing.T, events string) {
 		if err := r.send(strings.Replace(strings.TrimPrefix(event, "at once "), "{", `{"session_id":"s","cwd":"/w",`, 1)); err != nil && !errors.Is(err, hook.ErrNotNeeded) {
 			t.Error(err)
 		}
-		chats, err := r.lists.OwnChats(t.Context(), time.Time{})
-		check(t, err)
+		chats := checktest.Must(r.lists.OwnChats(t.Context(), time.Time{}))(t)
 		got := "nothing"
 		for _, c := range chats {
 			if c.Parent == "" {
 				got = doing(c)
 			}
 		}
-		if got != want {
-			t.Errorf("after %s\n%s, want %s", event, got, want)
-		}
+		checktest.Same(t, fmt.Sprintf("after %s", event), got, want)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/hook"
 	"github.com/todo-mcp/todo-mcp/internal/process"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
@@ -28,7 +29,7 @@ func newHost(t *testing.T) (id string, kill func()) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "BE_A_HOST=1")
-	check(t, cmd.Start())
+	checktest.Check(t, cmd.Start())
 	kill = func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }
 	t.Cleanup(kill)
 	return process.ID(cmd.Process.Pid), kill
@@ -57,9 +58,7 @@ func (r *rig) stood(list todo.Snapshot) string {
 // isThere checks how a list stands at some time, with what its agent asks.
 func (r *rig) isThere(list todo.Snapshot, want, when string) {
 	r.Helper()
-	if got := r.stood(list); got != want {
-		r.Errorf("%s: %s, want %s", when, got, want)
-	}
+	checktest.Same(r, when, r.stood(list), want)
 }
 
 const (

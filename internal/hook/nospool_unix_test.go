@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/hook"
 )
 
@@ -22,12 +23,10 @@ func TestNoSession(t *testing.T) {
 		home := t.TempDir()
 		path := writeSession(t, home, fileOf(host, "idle"))
 		victim := filepath.Join(home, "victim.json")
-		check(t, os.Rename(path, victim))
-		check(t, plant(path, victim))
+		checktest.Check(t, os.Rename(path, victim))
+		checktest.Check(t, plant(path, victim))
 		hook.LookAtSessions(r.Context(), home, r.lists)
-		if got := r.does(); got != "waits: run `rm -r build`?" {
-			t.Errorf("%s: %s", kind, got)
-		}
+		checktest.Same(t, kind, r.does(), "waits: run `rm -r build`?")
 	}
 }
 
@@ -52,7 +51,7 @@ func TestNoSpool(t *testing.T) {
 			}
 			_ = os.Remove(r.File + place)
 			victim := filepath.Join(filepath.Dir(r.File), "victim")
-			check(t, plant(r.File+place, victim))
+			checktest.Check(t, plant(r.File+place, victim))
 			if _, err := r.tell(steps("b", "1")); place != "-apply" && (err == nil || !strings.Contains(err.Error(), "not a regular file")) {
 				t.Errorf("%s as %q: %v", kind, place, err)
 			}

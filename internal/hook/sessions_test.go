@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/hook"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
@@ -29,9 +30,7 @@ func (r *rig) does() string {
 // isDoing checks what the only chat does at some time.
 func (r *rig) isDoing(want, when string) {
 	r.Helper()
-	if got := r.does(); got != want {
-		r.Errorf("%s: %s, want %s", when, got, want)
-	}
+	checktest.Same(r, when, r.does(), want)
 }
 
 // fileOf is what Claude Code says of a chat in a file of its own, from now on.
@@ -43,10 +42,9 @@ func fileOf(host, status string) map[string]any {
 // does then, where its hooks say nothing: after Escape at a prompt, and while a command runs that a
 // person approved.
 func TestSessionsSayWhatNoHookDoes(t *testing.T) {
-	data, err := os.ReadFile("testdata/claude-code-sessions.json")
-	check(t, err)
+	data := checktest.Must(os.ReadFile("testdata/claude-code-sessions.json"))(t)
 	var recorded map[string]map[string]any
-	check(t, json.Unmarshal(data, &recorded))
+	checktest.Check(t, json.Unmarshal(data, &recorded))
 	recorded["hostile"] = map[string]any{"status": "waiting", "waitingFor": "\u001b[31m\n\u202egate" + strings.Repeat("x", 900)}
 	for _, c := range []struct{ hook, file, want string }{
 		{prompts, "hostile", "waits: " + ("[31m gate" + strings.Repeat("x", 900))[:todo.MaxTitle]},
@@ -89,7 +87,7 @@ func writeSession(t *testing.T, home string, file map[string]any) (path string) 
 	if err == nil {
 		err = os.WriteFile(path, data, 0o600)
 	}
-	check(t, err)
+	checktest.Check(t, err)
 	return path
 }
 
@@ -112,9 +110,7 @@ func TestSessionsThatSayNothing(t *testing.T) {
 		"cut":                     func(_ map[string]any, path string) error { return os.Truncate(path, 40) },
 		"empty":                   func(_ map[string]any, path string) error { return os.Truncate(path, 0) },
 		"of another kind by name": func(_ map[string]any, path string) error { return os.Rename(path, path+".tmp") },
-		"a folder": func(_ map[string]any, path string) error {
-			return os.Rename(path, path+".tmp")
-		},
+		"a folder":                func(_ map[string]any, path string) error { return os.Rename(path, path+".tmp") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
@@ -123,11 +119,11 @@ func TestSessionsThatSayNothing(t *testing.T) {
 			file := fileOf(host, "idle")
 			home := t.TempDir()
 			path := writeSession(t, home, file)
-			check(t, change(file, path))
+			checktest.Check(t, change(file, path))
 			if _, err := os.Lstat(path); err == nil && !strings.Contains("cut empty", name) {
 				writeSession(t, home, file)
 			} else if name == "a folder" {
-				check(t, os.Mkdir(path, 0o700))
+				checktest.Check(t, os.Mkdir(path, 0o700))
 			}
 			hook.LookAtSessions(r.Context(), home, r.lists)
 			r.isDoing("waits: run `rm -r build`?", "then")
@@ -229,7 +225,7 @@ func TestFilesSayThatTheModelFailed(t *testing.T) {
 		{strings.Repeat("\x00{", 1<<20), now, "working"},
 	} {
 		r := newRig(t)
-		check(t, r.send(`{"session_id":"`+session+`","cwd":"/w","hook_event_name":"UserPromptSubmit","prompt":"go"}`))
+		checktest.Check(t, r.send(`{"session_id":"`+session+`","cwd":"/w","hook_event_name":"UserPromptSubmit","prompt":"go"}`))
 		home := t.TempDir()
 		writeFile(t, filepath.Join(home, "thread-writer-locks", session+".lock"), "")
 		writeFile(t, filepath.Join(home, "thread-writer-locks", "..-..lock"), "")
@@ -255,7 +251,7 @@ func TestFilesSayThatTheModelFailed(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "chat.jsonl")
 		writeFile(t, path, file)
 		for _, event := range []string{`"BeforeAgent","prompt":"go"`, `"AfterAgent","prompt_response":"[no response text]","stop_hook_active":false`} {
-			check(t, r.send(fmt.Sprintf(`{"session_id":"s","cwd":"/w","timestamp":"2026","transcript_path":%q,"hook_event_name":%s}`, path, event)))
+			checktest.Check(t, r.send(fmt.Sprintf(`{"session_id":"s","cwd":"/w","timestamp":"2026","transcript_path":%q,"hook_event_name":%s}`, path, event)))
 		}
 		r.isDoing(want, fmt.Sprintf("Gemini CLI after %s", file))
 	}
@@ -263,5 +259,5 @@ func TestFilesSayThatTheModelFailed(t *testing.T) {
 
 func writeFile(t *testing.T, path, text string) {
 	t.Helper()
-	check(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)))
+	checktest.Check(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)))
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/hook"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/store/sqlite"
@@ -66,7 +67,7 @@ func (r *spoolRig) read() string {
 
 func (r *spoolRig) write(data string) {
 	r.Helper()
-	check(r.T, os.WriteFile(r.File, []byte(data), 0o600))
+	checktest.Check(r.T, os.WriteFile(r.File, []byte(data), 0o600))
 }
 
 func steps(chat, step string) string {
@@ -76,16 +77,14 @@ func steps(chat, step string) string {
 // tell tells the hook of an event.
 func (r *spoolRig) tell(event string) (told string, err error) {
 	r.Helper()
-	e, err := hook.Read(strings.NewReader(event))
-	check(r.T, err)
+	e := checktest.Must(hook.Read(strings.NewReader(event)))(r.T)
 	return r.Do(r.Context(), e, func() (board.Lists, func(), error) { return r.lists, func() {}, r.broken })
 }
 
 // takes has the hook take an event.
 func (r *spoolRig) takes(event string) {
 	r.Helper()
-	_, err := r.tell(event)
-	check(r.T, err)
+	checktest.Must(r.tell(event))(r.T)
 }
 
 // drains applies what waits, of which nothing is logged.
@@ -121,11 +120,9 @@ func (r *spoolRig) expect(left int, lists ...string) {
 	defer func(applied board.Store) { r.Front.Store = applied }(r.Front.Store)
 	r.Front.Store = nil
 	var got []string
-	found, err := r.store.Find(r.Context(), board.Query{})
-	check(r.T, err)
+	found := checktest.Must(r.store.Find(r.Context(), board.Query{}))(r.T)
 	for _, l := range found {
-		history, err := r.store.History(r.Context(), l.List.ID, 0, 0)
-		check(r.T, err)
+		history := checktest.Must(r.store.History(r.Context(), l.List.ID, 0, 0))(r.T)
 		var texts []string
 		for _, s := range history {
 			texts = append(texts, s.Items[1].Text)
@@ -133,9 +130,7 @@ func (r *spoolRig) expect(left int, lists ...string) {
 		got = append(got, l.List.Chat+": "+strings.Join(texts, " "))
 	}
 	slices.Sort(got)
-	if diff := cmp.Diff(lists, got); diff != "" {
-		r.Errorf("(-want +got)\n%s", diff)
-	}
+	checktest.Same(r.T, "-want +got", cmp.Diff(lists, got), "")
 	r.left(left)
 }
 
@@ -260,8 +255,7 @@ func TestSpoolUnderMany(t *testing.T) {
 	r := newSpoolRig(t)
 	told := make(chan struct{}, chats*events)
 	r.Left, r.Log = func() { told <- struct{}{} }, func(err error) { t.Log(err) } // on a busy machine some takes longer than a read waits
-	st, err := sqlite.Open(strings.TrimSuffix(r.File, sqlite.SpoolSuffix), board.Keep{Before: r.Settle})
-	check(t, err)
+	st := checktest.Must(sqlite.Open(strings.TrimSuffix(r.File, sqlite.SpoolSuffix), board.Keep{Before: r.Settle}))(t)
 	defer st.Close()
 	r.store, r.Front.Store = st, st
 	r.lists = board.NewBoard(st).As("")
@@ -338,7 +332,7 @@ func TestSpoolIsBeforeTheStore(t *testing.T) {
 		for n := range 3 {
 			r.takes(steps("a", fmt.Sprint(n)))
 			r.left(1)
-			check(t, use(t.Context(), r.store))
+			checktest.Check(t, use(t.Context(), r.store))
 		}
 		if r.expect(0, "a: 0 1 2"); r.logged != nil {
 			t.Errorf("%s: %q", name, r.logged)
@@ -374,9 +368,7 @@ func TestSpoolBeforeABrokenStore(t *testing.T) {
 		r.Left = func() {}
 		broken := failing{Store: r.store, chat: "a"}
 		r.Front.Store = &broken
-		tell := func(event string) {
-			r.takes(event)
-		}
+		tell := func(event string) { r.takes(event) }
 		find := func() { // by who is told of the failure
 			if _, err := r.store.Find(t.Context(), board.Query{}); err != nil {
 				t.Error(err)
@@ -440,7 +432,7 @@ func TestSpoolOfABrokenList(t *testing.T) {
 		t.Error("the store does not fail")
 	}
 	r.expect(2, "b: 1 3")
-	check(t, r.Drain(t.Context(), r.store))
+	checktest.Check(t, r.Drain(t.Context(), r.store))
 	r.expect(0, "a: 0 2", "b: 1 3")
 }
 
@@ -454,7 +446,7 @@ func TestDamagedSpool(t *testing.T) {
 		for _, damaged := range []string{"+one\n", "+two\n"} {
 			r.write(r.read() + damaged)
 			r.put(time.Now(), steps("b", "1"))
-			check(t, r.Drain(t.Context(), r.store))
+			checktest.Check(t, r.Drain(t.Context(), r.store))
 		}
 		if aside, err := os.ReadFile(r.File + "-damaged"); err != nil || string(aside) != "+one\n+two\n" {
 			t.Errorf("%q is set aside, %v", aside, err)
@@ -481,7 +473,7 @@ func TestDamagedSpool(t *testing.T) {
 			r := newSpoolRig(t)
 			r.write(damaged)
 			r.put(time.Now().Add(-time.Second), steps("b", "1"))
-			check(t, r.Drain(t.Context(), r.store))
+			checktest.Check(t, r.Drain(t.Context(), r.store))
 			r.expect(0, "b: 1")
 			if aside, _ := os.ReadFile(r.File + "-damaged"); string(aside[min(1, len(aside)):]) != damaged[1:] {
 				t.Errorf("%d bytes are set aside", len(aside))
@@ -505,9 +497,7 @@ func TestDamagedSpool(t *testing.T) {
 		if _, err := r.tell(steps("d", "1")); !errors.Is(err, r.broken) || !strings.Contains(err.Error(), "is lost") || !strings.Contains(err.Error(), "no more than 1000") {
 			t.Error(err)
 		}
-		if r.read() != full {
-			t.Error("what waits was changed")
-		}
+		checktest.Same(t, "what waits was changed", r.read(), full)
 	}
 	r.write(thousand.String()) // the store is well again
 	r.Front.Store, r.broken = nil, nil

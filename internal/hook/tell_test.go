@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/hook"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
@@ -27,7 +28,7 @@ func (r *rig) agent(lines ...todo.Line) board.Outcome {
 	out, err := r.lists.Apply(r.Context(), board.Write{Target: board.Target{Conversation: who, Lines: lines, View: view},
 		Writer: todo.Writer{Client: "claude-code", Variant: "TodoWrite"},
 		Change: func(d *todo.Draft) error { d.Replace(view, lines); return nil }})
-	check(r, err)
+	checktest.Check(r, err)
 	return out
 }
 
@@ -63,23 +64,20 @@ func (r *rig) stands(want todo.State, asks string) {
 // standing returns how a list stands.
 func (r *rig) standing(list todo.Snapshot) todo.Standing {
 	r.Helper()
-	states, err := r.lists.States(r.Context(), list)
-	check(r, err)
+	states := checktest.Must(r.lists.States(r.Context(), list))(r)
 	return states[list.List.ID]
 }
 
 func (r *rig) edits(e todo.Edit) todo.Snapshot {
 	r.Helper()
-	out, err := r.lists.Edit(r.Context(), r.all()[0].List.ID, e, todo.Writer{})
-	check(r, err)
+	out := checktest.Must(r.lists.Edit(r.Context(), r.all()[0].List.ID, e, todo.Writer{}))(r)
 	return out.After
 }
 
 // wait has an agent at rest waited for, and returns what that ends with.
 func (r *rig) wait(isOver func() bool) <-chan string {
 	r.Helper()
-	e, err := hook.Read(strings.NewReader(event("Stop", "")))
-	check(r, err)
+	e := checktest.Must(hook.Read(strings.NewReader(event("Stop", ""))))(r)
 	told := make(chan string, 1)
 	go func() {
 		text, err := e.Wake(r.Context(), r.lists, isOver)
@@ -123,20 +121,14 @@ func TestAnAgentAtRestIsWoken(t *testing.T) {
 	r.stands(todo.Working, "")
 	r.tells(event("PostToolBatch", ""), "")
 	r.tells(event("Stop", ""), "")
-	if text := <-r.wait(func() bool { return true }); text != "" {
-		t.Errorf("when nobody waits it is told %s", text)
-	}
+	checktest.Same(t, "when nobody waits it is told", <-r.wait(func() bool { return true }), "")
 	goesOn := r.wait(func() bool { asked <- true; return false })
 	<-asked
 	<-asked // it has seen that the agent rests
 	r.tells(event("UserPromptSubmit", ""), "")
-	if text := ends(goesOn); text != "" {
-		t.Errorf("while it goes on it is told %s", text)
-	}
+	checktest.Same(t, "while it goes on it is told", ends(goesOn), "")
 	var over atomic.Bool
 	gone := r.wait(over.Load)
 	over.Store(true)
-	if text := <-gone; text != "" {
-		t.Errorf("it is told %s", text)
-	}
+	checktest.Same(t, "it is told", <-gone, "")
 }

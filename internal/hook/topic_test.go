@@ -3,12 +3,14 @@ package hook_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
@@ -56,8 +58,8 @@ func TestTitles(t *testing.T) {
 		"tree/.git": "gitdir: " + filepath.Join(repository, ".git/worktrees/tree") + "\n", "done/.git/HEAD": "ref: refs/heads/main\n", "loose/.git/HEAD": "0123456789\n",
 	} {
 		path = filepath.Join(repository, path)
-		check(t, os.MkdirAll(filepath.Dir(path), 0o700))
-		check(t, os.WriteFile(path, []byte(text), 0o600))
+		checktest.Check(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		checktest.Check(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	in := func(folder, event string) string {
 		return strings.Replace(event, "/home/ada/parser", filepath.ToSlash(folder), 1)
@@ -98,9 +100,7 @@ func TestTitles(t *testing.T) {
 			r.tells(e, "")
 		}
 		r.agent(plan("in_progress"))
-		if got := r.all()[0].Title(); got != c.want {
-			t.Errorf("%.300q: the title is %q, want %q", c.events, got, c.want)
-		}
-		check(t, r.all()[0].Check())
+		checktest.Same(t, fmt.Sprintf("%.300q: the title is", c.events), r.all()[0].Title(), c.want)
+		checktest.Check(t, r.all()[0].Check())
 	}
 }

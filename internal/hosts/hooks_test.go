@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/install"
-	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
@@ -105,9 +105,7 @@ func (r *rig) checkMirrored(l todo.Snapshot, stands todo.State, client, items st
 	if strings.Join(got, "/") != items || !l.List.Mirrored || l.List.Client != client || l.List.Workspace != r.dir {
 		r.t.Errorf("list %+v with %q, want %q", l.List, got, items)
 	}
-	if state := r.statesNow()[l.List.ID].State; state != stands {
-		r.t.Errorf("after the session the list is %s, want %s", state, stands)
-	}
+	checktest.Same(r.t, "after the session the list is", r.statesNow()[l.List.ID].State, stands)
 }
 
 // TodoWrite of Claude Code itself is on the board. In the same session its main agent
@@ -198,8 +196,7 @@ func TestTasksOfClaudeCode(t *testing.T) {
 // the hooks that `todo-mcp install` sets up each is run twice, which writes nothing
 // twice.
 func TestPluginOfClaudeCode(t *testing.T) {
-	plugin, err := filepath.Abs(filepath.Join("..", "..", "packaging", "claude-code"))
-	programtest.Check(t, err)
+	plugin := checktest.Must(filepath.Abs(filepath.Join("..", "..", "packaging", "claude-code")))(t)
 	r := newRig(t, client{name: "claude-plugin", files: func(*rig) {}, command: func(r *rig, first bool, w way) (args, env []string) {
 		args, env = claudeTools("CLAUDE_CODE_ENABLE_TASKS=0")(r, first, w)
 		return append(args, "--plugin-dir", plugin, "--allowedTools", "mcp__plugin_todo-mcp_todo__TodoWrite"), env
@@ -502,9 +499,7 @@ func TestRead(t *testing.T) {
 			r := newRig(t, byName(t, name))
 			r.report(r.run(resume, newPlan("Bake bread", 4, 0)))
 			r.report(r.run(resume, call("ReadMcpResourceTool", object{"server": "todo", "uri": "todo://list"})))
-			if shown := r.shown(); !strings.Contains(shown, "Bake bread") {
-				t.Errorf("the model reads %s", shown)
-			}
+			checktest.Has(t, "the model reads", r.shown(), "Bake bread")
 		})
 	}
 }

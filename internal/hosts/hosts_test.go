@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/todo-mcp/todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/prompts"
 )
@@ -88,8 +88,7 @@ func TestHosts(t *testing.T) {
 
 // Which clients show their model the server's instructions, for docs/cost.md.
 func TestInstructions(t *testing.T) {
-	texts, err := prompts.New("", "en")
-	programtest.Check(t, err)
+	texts := checktest.Must(prompts.New("", "en"))(t)
 	_, sentence, _ := strings.Cut(texts.Text("instructions"), "}}") // behind the name of the tool
 	sentence, _, _ = strings.Cut(sentence, ".")
 	for name, want := range map[string]bool{"claude-stdio": true, "codex": true, "gemini": true, "kimi": false, "copilot": false} {
@@ -100,9 +99,7 @@ func TestInstructions(t *testing.T) {
 			if len(turns) == 0 {
 				t.Fatal("the model was asked nothing")
 			}
-			if shown := strings.Contains(turns[0].Raw, sentence); shown != want {
-				t.Errorf("the model is shown the instructions: %t", shown)
-			}
+			checktest.Same(t, "the model is shown the instructions", strings.Contains(turns[0].Raw, sentence), want)
 		})
 	}
 }
@@ -123,9 +120,7 @@ func (r *rig) check(what, want string) string {
 	r.t.Helper()
 	got := r.written()
 	r.t.Logf("FOUND %s: %s", what, got)
-	if got != want {
-		r.t.Errorf("%s went to %s, expected %s", what, got, want)
-	}
+	checktest.Same(r.t, fmt.Sprintf("%s went to", what), got, want)
 	return got
 }
 

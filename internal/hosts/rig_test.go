@@ -31,6 +31,7 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	_ "github.com/todo-mcp/todo-mcp/internal/cli" // so that go test runs these tests again when the program changes
 	"github.com/todo-mcp/todo-mcp/internal/hook"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
@@ -50,9 +51,7 @@ type plan struct {
 }
 
 // call returns a call of a tool of the client's own.
-func call(tool string, input object) plan {
-	return plan{id: planIDs.Add(1), other: tool, input: input}
-}
+func call(tool string, input object) plan { return plan{id: planIDs.Add(1), other: tool, input: input} }
 
 type todoItem struct {
 	Content    string `json:"content"`
@@ -114,8 +113,7 @@ func newRig(t *testing.T, c client) *rig {
 	r := &rig{t: t, client: c, model: newModel(t), home: t.TempDir(), dir: t.TempDir(), prompt: "go"}
 	r.store = filepath.Join(r.home, "state", "todo.db")
 	r.recording = filepath.Join(r.home, "recording")
-	self, err := os.Executable()
-	programtest.Check(t, err)
+	self := checktest.Must(os.Executable())(t)
 	r.server = []string{self, recordMode, r.recording, serverFile, "--store", "sqlite:" + r.store}
 	c.files(r)
 	return r
@@ -187,8 +185,7 @@ func (r *rig) read(f func(context.Context, board.Store) error) {
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
 	defer cancel()
 	left := hook.Front{Spool: hook.Spool{File: r.store + sqlite.SpoolSuffix, Log: func(err error) { r.t.Log(err) }}}
-	s, err := sqlite.Open(r.store, board.Keep{Before: left.Settle})
-	programtest.Check(r.t, err)
+	s := checktest.Must(sqlite.Open(r.store, board.Keep{Before: left.Settle}))(r.t)
 	defer s.Close()
 	left.Store = s
 	programtest.Check(r.t, f(ctx, s))
@@ -213,13 +210,9 @@ func (r *rig) written() string {
 // serveHTTP starts the server over HTTP for the rig.
 func (r *rig) serveHTTP() {
 	r.t.Helper()
-	p, err := programtest.Start(r.t, serverFile, r.dir, nil, "serve", "--addr", "127.0.0.1:0", "--store", "sqlite:"+r.store)
-	programtest.Check(r.t, err)
-	address, err := p.URL()
-	programtest.Check(r.t, err)
-	if r.served, err = url.Parse(address + "/mcp"); err != nil {
-		r.t.Fatal(err)
-	}
+	p := checktest.Must(programtest.Start(r.t, serverFile, r.dir, nil, "serve", "--addr", "127.0.0.1:0", "--store", "sqlite:"+r.store))(r.t)
+	address := checktest.Must(p.URL())(r.t)
+	r.served = checktest.Must(url.Parse(address + "/mcp"))(r.t)
 	r.pid = p.Cmd.Process.Pid
 	r.proxyHTTP(false)
 }
@@ -320,8 +313,7 @@ func clients() []client {
 // program returns the path of a program below the npm packages that testdata/npm-hosts pins.
 func program(t *testing.T, pattern string) string {
 	t.Helper()
-	dir, err := filepath.Abs(filepath.Join("..", "..", "testdata", "npm-hosts", "node_modules"))
-	programtest.Check(t, err)
+	dir := checktest.Must(filepath.Abs(filepath.Join("..", "..", "testdata", "npm-hosts", "node_modules")))(t)
 	found, err := filepath.Glob(filepath.Join(dir, pattern))
 	if err != nil || len(found) == 0 {
 		t.Fatalf("%s is not installed (%v): run `make hosts`", pattern, err)

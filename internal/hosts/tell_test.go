@@ -20,6 +20,7 @@ import (
 	"github.com/creack/pty"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/hook"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
@@ -60,9 +61,7 @@ func toldClients() []told {
 		},
 		{
 			name: "codex", title: "Codex", command: toldCodex, talk: talkToCodex, compact: "/compact",
-			runs: func(command string) plan {
-				return call("exec_command", codexCommand(command))
-			},
+			runs: func(command string) plan { return call("exec_command", codexCommand(command)) },
 			asks: "Press enter to confirm", compacted: "compacted",
 			files: func(r *rig) { r.codexModel("[projects."+asJSON(r.dir)+"]", `trust_level = "trusted"`) },
 		},
@@ -146,9 +145,7 @@ func beginning(text func(prompts.Words) string) string {
 func (r *rig) saw(when string, req modelRequest, want map[string]int) {
 	r.t.Helper()
 	for text, n := range want {
-		if got := strings.Count(req.Raw, text); got != n {
-			r.t.Errorf("%s the model sees %q %d times, want %d", when, text, got, n)
-		}
+		checktest.Same(r.t, fmt.Sprintf("%s the model sees %q", when, text), strings.Count(req.Raw, text), n)
 	}
 	for _, m := range regexp.MustCompile(`[\w ]*changed the list: `+`(?:\\"|[^"\\<])*|`+regexp.QuoteMeta(reminder)+`(?:\\n|\\"|[^"\\<])*`).FindAllString(req.Raw, -1) {
 		r.t.Logf("SEEN %s: %d tokens: %s", when, tokens(m), m)
@@ -231,9 +228,7 @@ func TestAtTheTerminal(t *testing.T) {
 			s := r.open(c.talk(r))
 			s.await(c.asks)
 			const question = "run `npm publish --dry-run`?"
-			r.awaitList("question", func(l todo.Snapshot) bool {
-				return r.statesNow()[l.List.ID].Asks == question
-			})
+			r.awaitList("question", func(l todo.Snapshot) bool { return r.statesNow()[l.List.ID].Asks == question })
 			for command, asks := range map[string]string{"lists": question, "show": "asks: " + question} {
 				if output := r.lines(command); !strings.Contains(output, "waiting") || !strings.Contains(output, asks) {
 					t.Errorf("%s says\n%s", command, output)
@@ -356,8 +351,7 @@ func (r *rig) open(args, env []string) *screen {
 	r.t.Helper()
 	cmd := command(r.t.Context(), r.t, r.home, r.dir, args, append(env, "TERM=xterm-256color"))
 	cmd.SysProcAttr = nil // the terminal's
-	term, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 50, Cols: 160})
-	programtest.Check(r.t, err)
+	term := checktest.Must(pty.StartWithSize(cmd, &pty.Winsize{Rows: 50, Cols: 160}))(r.t)
 	s := &screen{t: r.t, term: term, more: make(chan string, 1<<16)}
 	go s.read()
 	r.t.Cleanup(func() {
@@ -410,9 +404,7 @@ func (s *screen) await(text string, do ...func()) {
 // typed types keys.
 func (s *screen) typed(keys string) {
 	s.t.Helper()
-	if _, err := s.term.WriteString(keys); err != nil {
-		s.t.Fatal(err)
-	}
+	checktest.Must(s.term.WriteString(keys))(s.t)
 }
 
 // enter sends what was typed.
@@ -536,8 +528,7 @@ func (r *rig) serveOpencode() func(prompt string) {
 		address = regexp.MustCompile(`http://[0-9.:]+`).FindString(lines.Text())
 	}
 	post := func(path string, body object) (answer struct{ ID string }) {
-		resp, err := http.Post(address+path, "application/json", strings.NewReader(asJSON(body)))
-		programtest.Check(r.t, err)
+		resp := checktest.Must(http.Post(address+path, "application/json", strings.NewReader(asJSON(body))))(r.t)
 		defer resp.Body.Close()
 		if _ = json.NewDecoder(resp.Body).Decode(&answer); resp.StatusCode >= 300 {
 			r.t.Fatalf("%s: %s", path, resp.Status)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/install"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
@@ -118,8 +119,7 @@ func TestCases(t *testing.T) {
 		t.Fatalf("%q, %v", paths, err)
 	}
 	for _, path := range paths {
-		cases, err := txtar.ParseFile(path)
-		programtest.Check(t, err)
+		cases := checktest.Must(txtar.ParseFile(path))(t)
 		var all []*outcome
 		title := ""
 		for i := range cases.Files {

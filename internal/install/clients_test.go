@@ -1,6 +1,7 @@
 package install_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/install"
 )
 
@@ -22,9 +24,7 @@ func TestClients(t *testing.T) {
 			r := newRig(t, name).sample()
 			path, hooks, before := r.file(), r.hooksFile(), r.files()
 			ext := filepath.Ext(path)
-			if !strings.Contains(before[path], "secret") {
-				t.Error("the sample has no secret")
-			}
+			checktest.Has(t, "the sample has no secret", before[path], "secret")
 			shown := r.install(install.Options{})
 			r.golden("stdio"+ext, r.read(path))
 			if s := r.look(); s.Name != "todo" || !strings.HasSuffix(s.Server.String(), "todo-mcp") || !s.Found {
@@ -71,9 +71,7 @@ func TestMissingFiles(t *testing.T) {
 		}
 		paths, texts := r.byHand(install.Options{Hooks: install.Kinds()})
 		for i, path := range paths {
-			if diff := cmp.Diff(texts[i], r.read(path)); diff != "" {
-				t.Errorf("%s: by hand is written (-) and there is (+)\n%s", name, diff)
-			}
+			checktest.Same(t, fmt.Sprintf("%s: by hand is written (-) and there is (+)", name), cmp.Diff(texts[i], r.read(path)), "")
 		}
 		if shown += r.uninstall(install.Options{}); strings.Contains(shown, "…") {
 			t.Errorf("%s is shown as\n%s", name, shown)
@@ -145,9 +143,7 @@ func TestPlaces(t *testing.T) {
 			}
 			return ""
 		}
-		if got := filepath.ToSlash(strings.Replace(r.file(), r.m.Home, "~", 1)); got != p[3] {
-			t.Errorf("%s has %s", row, got)
-		}
+		checktest.Same(t, fmt.Sprintf("%s has", row), filepath.ToSlash(strings.Replace(r.file(), r.m.Home, "~", 1)), p[3])
 	}
 	r := newRig(t, "claude-desktop")
 	r.m.System = "windows"
@@ -183,9 +179,7 @@ func TestSeveralFiles(t *testing.T) {
 	}
 	r = newRig(t, "vscode")
 	r.write(filepath.Join(r.m.Home, ".config", "Code - Insiders", "User", "settings.json"), "{}")
-	if got := r.file(); !strings.Contains(got, "Insiders") {
-		t.Errorf("it is %s", got)
-	}
+	checktest.Has(t, "it is", r.file(), "Insiders")
 }
 
 // withHooks returns a rig whose client has a file of hooks.

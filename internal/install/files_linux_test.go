@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/install"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
@@ -77,8 +78,7 @@ func TestOwnerStays(t *testing.T) {
 	r := newRig(t, "gemini").sample()
 	programtest.Check(t, os.Chown(r.file(), 1234, 5678))
 	r.install(install.Options{})
-	info, err := os.Stat(r.file())
-	programtest.Check(t, err)
+	info := checktest.Must(os.Stat(r.file()))(t)
 	if of := info.Sys().(*syscall.Stat_t); of.Uid != 1234 || of.Gid != 5678 {
 		t.Errorf("it belongs to %d:%d", of.Uid, of.Gid)
 	}

@@ -2,12 +2,14 @@ package install_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/install"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
@@ -19,9 +21,7 @@ func (r *rig) expectCopy(path, want string) {
 	if err != nil || !info.Mode().IsRegular() || runtime.GOOS != "windows" && info.Mode() != 0o600 {
 		r.Fatalf("%v (%v)", info, err)
 	}
-	if got := r.read(path + ".todo-mcp.bak"); got != want {
-		r.Errorf("the copy of %s has %s", path, got)
-	}
+	checktest.Same(r.T, fmt.Sprintf("the copy of %s has", path), r.read(path+".todo-mcp.bak"), want)
 }
 
 // BAD-INPUT 95: a file that is a link, as with dotfiles in a repository, is changed
@@ -125,8 +125,7 @@ func TestChangedMeanwhile(t *testing.T) {
 			if c.uninstalls {
 				plan = r.Uninstall
 			}
-			change, err := plan(r.m, o)
-			programtest.Check(t, err)
+			change := checktest.Must(plan(r.m, o))(t)
 			path := path(r)
 			if r.write(path, c.after); c.after == "" {
 				_ = os.Remove(path)

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v4"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/install"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
@@ -65,9 +66,7 @@ func TestSameProgramByAnotherPath(t *testing.T) {
 	programtest.Check(t, os.Symlink(r.m.Executable, other))
 	r.write(r.file(), `{"mcpServers": {"todo": {"command": "`+filepath.ToSlash(other)+`", "args": ["--panel"]}}}`)
 	r.write(r.hooksFile(), strings.ReplaceAll(`{"version":1,"hooks":{"postToolUse":[{"command":"'PATH' hook","matcher":"TodoWrite"}],"sessionEnd":[{"command":"'PATH' hook"}]}}`, "PATH", other))
-	if shown := r.install(install.Options{Hooks: install.Kinds()}); shown != "" {
-		t.Errorf("it changes:\n%s", shown)
-	}
+	checktest.Same(t, "it changes", r.install(install.Options{Hooks: install.Kinds()}), "")
 }
 
 // The command that a person is offered works from where the program is.
@@ -77,9 +76,7 @@ func TestTyped(t *testing.T) {
 	moved.LookPath = func(string) (string, error) { return "", os.ErrNotExist }
 	built.Executable = "/tmp/go-build1/b001/exe/todo-mcp"
 	for want, m := range map[string]install.Machine{"todo-mcp install": r.m, r.m.Executable + " install": moved, "go run . install": built} {
-		if got := m.Typed("install"); got != want {
-			t.Errorf("it is %s, want %s", got, want)
-		}
+		checktest.Same(t, "it is", m.Typed("install"), want)
 	}
 }
 
@@ -250,7 +247,5 @@ func (r *rig) expectPlugin(settings string) {
 		r.write(path, strings.Replace(string(text), `"Hooks"`, `"hooks"`, 1)+"\n")
 	}
 	plugin := r.read(path)
-	if diff := cmp.Diff(hooks(settings), hooks(plugin)); diff != "" {
-		r.Errorf("the plugin's hooks (-want +got)\n%s", diff)
-	}
+	checktest.Same(r.T, "the plugin's hooks (-want +got)", cmp.Diff(hooks(settings), hooks(plugin)), "")
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 )
 
 // entryPath is where the tests put an entry.
@@ -25,9 +27,7 @@ func editOf(name, text string) (e *edit, err error) {
 func jsonEdit(t *testing.T, text string) *edit {
 	t.Helper()
 	e, err := editOf("x.json", text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checktest.Check(t, err)
 	return e
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/install"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
@@ -70,8 +71,7 @@ on("session.deleted", { info: { id: "s" } })`
 		"remind": `[["Your list"],["Your list"]] [] SessionStart::`,
 	} {
 		r := newRig(t, "opencode")
-		chosen, err := install.ParseKinds(kinds)
-		programtest.Check(t, err)
+		chosen := checktest.Must(install.ParseKinds(kinds))(t)
 		r.install(install.Options{Hooks: chosen})
 		log := filepath.Join(r.m.Home, "log")
 		r.program("cat >> " + log + "; echo >> " + log + "\necho '{\"hookSpecificOutput\":{\"additionalContext\":\"Your list\"}}'")
@@ -93,9 +93,7 @@ on("session.deleted", { info: { id: "s" } })`
 			}
 			words += " " + e.Name + ":" + e.Input.Command + e.Failure + ":" + e.Agent
 		}
-		if words != want {
-			t.Errorf("%s: %s\nwant %s", kinds, words, want)
-		}
+		checktest.Same(t, kinds, words, want)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/install"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
@@ -66,8 +67,7 @@ func (r *rig) write(path, text string) {
 
 func (r *rig) read(path string) string {
 	r.Helper()
-	data, err := os.ReadFile(path)
-	programtest.Check(r.T, err)
+	data := checktest.Must(os.ReadFile(path))(r.T)
 	return string(data)
 }
 
@@ -100,8 +100,7 @@ func (r *rig) hooksFile() string {
 func (r *rig) byHand(o install.Options) (paths, texts []string) {
 	r.Helper()
 	o.Blank = true
-	change, err := r.Install(r.m, o)
-	programtest.Check(r.T, err)
+	change := checktest.Must(r.Install(r.m, o))(r.T)
 	return change.Files()
 }
 
@@ -163,9 +162,7 @@ func (r *rig) files() map[string]string {
 // expectFiles compares all files.
 func (r *rig) expectFiles(want map[string]string) {
 	r.Helper()
-	if diff := cmp.Diff(want, r.files()); diff != "" {
-		r.Errorf("the files of %s are (-want +got):\n%s", r.Client.Name, diff)
-	}
+	checktest.Same(r.T, fmt.Sprintf("the files of %s are (-want +got)", r.Client.Name), cmp.Diff(want, r.files()), "")
 }
 
 // install makes a change, which a second time is none. It returns what is shown, which has
@@ -182,12 +179,9 @@ func (r *rig) uninstall(o install.Options) (shown string) {
 
 func (r *rig) change(plan func(install.Machine, install.Options) (install.Change, error), o install.Options) string {
 	r.Helper()
-	change, err := plan(r.m, o)
-	programtest.Check(r.T, err)
+	change := checktest.Must(plan(r.m, o))(r.T)
 	r.notes = strings.Join(change.Notes, "\n")
-	if _, err := change.Write(); err != nil {
-		r.Fatal(err)
-	}
+	checktest.Must(change.Write())(r.T)
 	if again, err := plan(r.m, o); err != nil || !again.IsNone() {
 		r.Errorf("a second time (%v):\n%s", err, again.Diff(true))
 	}
@@ -227,9 +221,7 @@ func (r *rig) golden(name, got string) {
 		want.Data = []byte(got)
 		r.write(filepath.Join("testdata", r.Client.Name+".txtar"), string(txtar.Format(r.testdata)))
 	}
-	if diff := cmp.Diff(string(want.Data), got); diff != "" {
-		r.Errorf("%s of %s (-want +got):\n%s", name, r.Client.Name, diff)
-	}
+	checktest.Same(r.T, fmt.Sprintf("%s of %s (-want +got)", name, r.Client.Name), cmp.Diff(string(want.Data), got), "")
 }
 
 // edited returns the names of the clients whose file is edited.

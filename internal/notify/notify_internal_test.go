@@ -17,6 +17,7 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/account"
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/tools"
@@ -111,7 +112,7 @@ func (d *desk) agent(process int, key string, statuses ...string) {
 			t.Replace(tools.TodoWriteView(), lines)
 			return nil
 		}})
-	check(d, err)
+	checktest.Check(d, err)
 }
 
 // Three processes on one store tell each change once, whoever of them made it: that an agent
@@ -121,12 +122,11 @@ func TestEachNoticeOnce(t *testing.T) {
 		d.agent(0, "a", "completed", "in_progress")
 		d.expect(time.Minute)
 		asks := func(c *todo.Chat, at time.Time) { c.Says(todo.Asks, "run `npm publish`?\x1b[2J", at) }
-		_, err := d.boards[1].As("").Hear(d.Context(), chat("a"), asks)
-		check(d, err)
+		checktest.Must(d.boards[1].As("").Hear(d.Context(), chat("a"), asks))(d)
 		d.expect(9*time.Minute, "1m0s: Claude Code: waiting 1/2: Step 1 +1 run `npm publish`?\\x1b[2J")
 		d.agent(0, "a", "completed", "in_progress")
 		d.expect(time.Minute)
-		check(d, d.boards[0].As("").Leave(d.Context(), chat("a")))
+		checktest.Check(d, d.boards[0].As("").Leave(d.Context(), chat("a")))
 		d.expect(2*time.Minute, "12m0s: Claude Code: left_open 1/2: Step 1 +1 Step 2")
 		d.agent(2, "a", "completed", "completed")
 		d.expect(time.Hour, "13m0s: Claude Code: finished 2/2: Step 1 +1 ")
@@ -213,13 +213,6 @@ func TestNoticesOfEach(t *testing.T) {
 	}
 }
 
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // A list is told of when it has stood so for a while, once, and not again before long; not what
 // was so before, nor what a person did.
 func TestTracker(t *testing.T) {
@@ -246,9 +239,7 @@ func TestTracker(t *testing.T) {
 		"deleted before it is told":  {"0s working, 10s waiting, 12s none", ""},
 		"an old one that comes back": {"0s none, 10m0s old left open", ""},
 	} {
-		if told := play(t, c.stands); told != c.told {
-			t.Errorf("%s: told %q, want %q", name, told, c.told)
-		}
+		checktest.Same(t, name, play(t, c.stands), c.told)
 	}
 }
 

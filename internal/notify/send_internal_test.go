@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/todo-mcp/todo-mcp/internal/account"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
@@ -163,20 +164,16 @@ func TestReceivers(t *testing.T) {
 		{"http://", "/?x#" + signing, readWebhook, event(""), event(`,"title":` + string(inJSON) + `,"text":"` + long + `"`)},
 	} {
 		host, shown := serverOf(t, c.read)
-		target, err := Parse(c.before + host + c.after)
-		check(t, err)
+		target := checktest.Must(Parse(c.before + host + c.after))(t)
 		for _, texts := range []bool{false, true} {
 			n := Notifier{Config: Config{Texts: texts, Panel: "https://todo.example.com"}}
 			notice := n.notice(waiting(), time.Date(2026, 11, 23, 5, 0, 0, 0, time.UTC))
-			_, err := target.Send(t.Context(), notice)
-			check(t, err)
+			checktest.Must(target.Send(t.Context(), notice))(t)
 			want := c.bare
 			if texts {
 				want = c.full
 			}
-			if diff := cmp.Diff(want, <-shown); diff != "" {
-				t.Errorf("%s, texts %t: %s", target, texts, diff)
-			}
+			checktest.Same(t, fmt.Sprintf("%s, texts %t", target, texts), cmp.Diff(want, <-shown), "")
 		}
 	}
 }
@@ -242,9 +239,7 @@ func TestReceiversThatFail(t *testing.T) {
 		}
 		s.Close()
 	}
-	if elsewhere.Load() != 0 {
-		t.Error("a redirect was followed")
-	}
+	checktest.Same(t, "a redirect was followed", elsewhere.Load(), 0)
 	tls := httptest.NewUnstartedServer(http.NotFoundHandler())
 	tls.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
 	tls.StartTLS()
@@ -263,8 +258,7 @@ func TestReceiversThatFail(t *testing.T) {
 // tries once, for so long, or as often as it may.
 func deliver(t *testing.T, address string, once time.Duration) (logged string, took time.Duration) {
 	t.Helper()
-	target, err := Parse(address)
-	check(t, err)
+	target := checktest.Must(Parse(address))(t)
 	var log bytes.Buffer
 	s := &sender{target, slog.New(slog.NewTextHandler(&log, nil)), make(chan Notice, maxWaiting)}
 	began := time.Now()

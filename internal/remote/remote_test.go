@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/render"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
@@ -149,9 +150,7 @@ func TestResumesAfterLists(t *testing.T) {
 	})
 	next := follow(t, newClient(t, url, "s3cret"))
 	expect(t, next, "all y:1 x:3", "changed x:4", "lost", "all y:1 x:3")
-	if got := <-requests; got != "42 Bearer s3cret" {
-		t.Errorf("Last-Event-ID and Authorization: %q", got)
-	}
+	checktest.Same(t, "Last-Event-ID and Authorization", <-requests, "42 Bearer s3cret")
 }
 
 // A server that stops sending counts as lost, although the connection is open.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/render"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
@@ -50,9 +51,7 @@ func TestDocumentKeepsEveryField(t *testing.T) {
 	fill(reflect.ValueOf(&want).Elem(), &n)
 	data, err := json.Marshal(render.Document(want))
 	var d render.ListDocument
-	if err := errors.Join(err, json.Unmarshal(data, &d)); err != nil {
-		t.Fatal(err)
-	}
+	checktest.Check(t, errors.Join(err, json.Unmarshal(data, &d)))
 	l := want.List
 	want.List = todo.List{ID: l.ID, Name: l.Name, Parent: l.Parent, Agent: l.Agent, Workspace: l.Workspace, Mirrored: true, Client: l.Client}
 	want.Stood, want.LastID, want.Operation, want.Report = 0, 0, todo.Operation{}, todo.Report{}
@@ -60,9 +59,7 @@ func TestDocumentKeepsEveryField(t *testing.T) {
 	for _, i := range []*todo.Item{&want.Items[0], &want.Gone[0]} {
 		i.BegunBy, i.ByPerson, i.Said, i.Holder = "", false, false, ""
 	}
-	if diff := cmp.Diff(want, d.Snapshot()); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	checktest.Same(t, "-want +got", cmp.Diff(want, d.Snapshot()), "")
 }
 
 // A document says when an agent wrote where a person did since; else it is when the
@@ -96,9 +93,7 @@ func TestResumeCommand(t *testing.T) {
 		{todo.List{Client: "claude-code", Chat: "4f1c"}, todo.Writer{Client: "codex"}, ""},
 		{todo.List{Client: "Visual Studio Code", Chat: "4f1c"}, todo.Writer{Person: true}, ""},
 	} {
-		if got := render.ResumeCommand(todo.Snapshot{List: c.list, Writer: c.writer}); got != c.want {
-			t.Errorf("%+v: %q, want %q", c.list, got, c.want)
-		}
+		checktest.Same(t, c.list, render.ResumeCommand(todo.Snapshot{List: c.list, Writer: c.writer}), c.want)
 	}
 }
 
@@ -108,9 +103,7 @@ func TestResumeCommandIsQuoted(t *testing.T) {
 	parent := t.TempDir()
 	for _, name := range []string{"a b", "it's", `"x"`, "$(touch hit)", "`touch hit`", "a;touch hit", "-x", "a&&b", "ünï", `back\slash`} {
 		folder := filepath.Join(parent, name)
-		if err := os.MkdirAll(filepath.Join(folder), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		checktest.Check(t, os.MkdirAll(filepath.Join(folder), 0o755))
 		for _, workspace := range []string{folder, name} {
 			command := render.ResumeCommand(todo.Snapshot{List: todo.List{Client: "claude-code", Chat: "id", Workspace: workspace}, Writer: todo.Writer{Person: true}})
 			shell := exec.CommandContext(t.Context(), "sh", "-c", `claude() { printf '%s|' "$PWD" "$@"; }; `+command)
@@ -133,8 +126,6 @@ func TestResumeCommandIsQuoted(t *testing.T) {
 	for _, l := range []todo.List{{Workspace: "/a\nb", Chat: "id"}, {Workspace: "/a\x1b[201~b", Chat: "id"}, {Workspace: "/a\u202eb", Chat: "id"},
 		{Chat: "$(x)"}, {Chat: "a b"}, {Chat: "--help"}, {Chat: "a\nb"}} {
 		l.Client = "claude-code"
-		if got := render.ResumeCommand(todo.Snapshot{List: l, Writer: todo.Writer{Person: true}}); got != "" {
-			t.Errorf("125: %+v: %q", l, got)
-		}
+		checktest.Same(t, fmt.Sprintf("125: %+v", l), render.ResumeCommand(todo.Snapshot{List: l, Writer: todo.Writer{Person: true}}), "")
 	}
 }

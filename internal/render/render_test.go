@@ -15,6 +15,7 @@ import (
 	"github.com/yuin/goldmark/extension"
 	unsafe "github.com/yuin/goldmark/renderer/html"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
@@ -27,17 +28,11 @@ func golden(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		checktest.Check(t, os.WriteFile(file, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
+	checktest.Check(t, err)
+	checktest.Same(t, fmt.Sprintf("%s (-want +got)", file), cmp.Diff(string(want), got), "")
 }
 
 func list(items ...todo.Item) todo.Snapshot {
@@ -55,9 +50,7 @@ func list(items ...todo.Item) todo.Snapshot {
 	}
 }
 
-func item(status todo.Status, text string) todo.Item {
-	return todo.Item{Text: text, Status: status}
-}
+func item(status todo.Status, text string) todo.Item { return todo.Item{Text: text, Status: status} }
 
 func sample() todo.Snapshot {
 	return list(
@@ -137,9 +130,7 @@ func TestListsGolden(t *testing.T) {
 			}
 		}
 	}
-	if got := Lists(nil, nil, nil, noon, 0); got != "No lists\n" {
-		t.Errorf("no lists: %q", got)
-	}
+	checktest.Same(t, "no lists", Lists(nil, nil, nil, noon, 0), "No lists\n")
 }
 
 func TestStatusLine(t *testing.T) {
@@ -154,16 +145,10 @@ func TestStatusLine(t *testing.T) {
 		"1/1 done":                   list(done, item(todo.Cancelled, "c")),
 		`0/1 \x1b[31mred\n`:          list(item(todo.Pending, "\x1b[31mred\n")), // BAD-INPUT 37
 	} {
-		if got := StatusLine(s, ""); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		checktest.Same(t, "status line", StatusLine(s, ""), want)
 	}
-	if got, want := StatusLine(sample(), "run\x1b it?"), `1/5 asks: run\x1b it?`; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if got, want := Cut(StatusLine(scripts(), ""), 13), "1/6 テストを…"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	checktest.Same(t, "status line", StatusLine(sample(), "run\x1b it?"), `1/5 asks: run\x1b it?`)
+	checktest.Same(t, "cut", Cut(StatusLine(scripts(), ""), 13), "1/6 テストを…")
 }
 
 func TestDiff(t *testing.T) {
@@ -311,9 +296,7 @@ func TestWhen(t *testing.T) {
 		"Fri 21:30": agoFor, "Sun 09:30": 6 * 24 * time.Hour,
 		"14 Nov": 7 * 24 * time.Hour, "31 Dec 2025": 325 * 24 * time.Hour,
 	} {
-		if got := When(now.Add(-ago), now); got != want {
-			t.Errorf("%s ago: %q, want %q", ago, got, want)
-		}
+		checktest.Same(t, fmt.Sprintf("%s ago", ago), When(now.Add(-ago), now), want)
 	}
 }
 
@@ -322,9 +305,7 @@ func TestClient(t *testing.T) {
 		"claude-code": "Claude Code", "Claude-AI": "Claude Desktop", "codex-mcp-client": "Codex", "Visual Studio Code": "VS Code",
 		"kimi-code": "Kimi Code", "my\x1bagent": `my\x1bagent`, "": "",
 	} {
-		if got := Client(name); got != want {
-			t.Errorf("%q is called %q, want %q", name, got, want)
-		}
+		checktest.Same(t, fmt.Sprintf("%q is called", name), Client(name), want)
 	}
 }
 
@@ -372,9 +353,7 @@ func TestMarkdownEscapes(t *testing.T) {
 		{"41\n- [x] fake", `41\\n- \[x\] fake`},
 		{"$x$ `y`", "\\$x\\$ \\`y\\`"},
 	} {
-		if got := escape(tt.text); got != tt.want {
-			t.Errorf("escape(%q) = %s, want %s", tt.text, got, tt.want)
-		}
+		checktest.Same(t, tt.text, escape(tt.text), tt.want)
 	}
 }
 
@@ -414,9 +393,7 @@ func FuzzMarkdown(f *testing.F) {
 		want := fmt.Sprintf(`<li><input %sdisabled="" type="checkbox"> %s <em>(priority: %s, due: %[3]s)</em></li>`, checked, what, note)
 		var page strings.Builder
 		err := github.Convert([]byte(Markdown(list(one))), &page)
-		if reference := references.FindString(page.String()); reference != "" {
-			t.Errorf("%s: GitHub makes a link of %q", page.String(), reference)
-		}
+		checktest.Same(t, fmt.Sprintf("%s: GitHub makes a link of", page.String()), references.FindString(page.String()), "")
 		if got := strings.ReplaceAll(page.String(), nothing, ""); err != nil || !strings.HasSuffix(got, "<ul>\n"+want+"\n</ul>\n") {
 			t.Errorf("%s\nis\n%s, %v, want\n%s", Markdown(list(one)), got, err, want)
 		}

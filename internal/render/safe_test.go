@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/todo-mcp/todo-mcp/internal/account"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
@@ -40,9 +41,7 @@ func TestSafe(t *testing.T) {
 		{"41 line breaks", "a\nb\tc\u2028d\u2029", `a\nb\tc\u2028d\u2029`},
 		{"backslash", `C:\new\x1b`, `C:\new\x1b`},
 	} {
-		if got := Safe(tt.in); got != tt.want {
-			t.Errorf("%s: Safe(%+q) = %q, want %q", tt.name, tt.in, got, tt.want)
-		}
+		checktest.Same(t, tt.name, Safe(tt.in), tt.want)
 	}
 }
 
@@ -54,9 +53,7 @@ func TestSafeKeepsHonestText(t *testing.T) {
 		"🏴󠁧󠁢󠁥󠁮󠁧󠁿 🏴󠁧󠁢󠁳󠁣󠁴󠁿", "می‌خواهم", "क्‍ष", "ന്‍ ", "ශ්‍රී", "র‍্য", "שלום עולם", "葛\U000e0100城", "≨\ufe00",
 		"ᠠ\u180b", "\u0600123", "\U0001fae9 new", "\ue0b0 powerline", "naïve — “quotes” … ✓",
 	} {
-		if got := Safe(text); got != text {
-			t.Errorf("Safe(%+q) = %+q", text, got)
-		}
+		checktest.Same(t, "Safe", Safe(text), text)
 	}
 }
 
@@ -77,21 +74,15 @@ func TestSafeJSON(t *testing.T) {
 		"😀\ufe0f\U000e0101 hidden": `"😀` + "\ufe0f" + `\udb40\udd01 hidden"`,
 	} {
 		data, err := json.Marshal(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		checktest.Check(t, err)
 		safe := SafeJSON(data)
-		if string(safe) != want {
-			t.Errorf("%+q is %s, want %s", in, safe, want)
-		}
+		checktest.Same(t, in, string(safe), want)
 		var got string
 		if err := json.Unmarshal(safe, &got); err != nil || got != strings.ToValidUTF8(in, "\ufffd") {
 			t.Errorf("%s decodes to %+q, %v", safe, got, err)
 		}
 	}
-	if got := string(SafeJSON([]byte("{\n\t\"a\": \"é\"\r\n}\n"))); got != "{\n\t\"a\": \"é\"\r\n}\n" {
-		t.Errorf("white space between values: %q", got)
-	}
+	checktest.Same(t, "white space between values", string(SafeJSON([]byte("{\n\t\"a\": \"é\"\r\n}\n"))), "{\n\t\"a\": \"é\"\r\n}\n")
 }
 
 // dangerous reports whether a rune must be escaped in any context.
@@ -116,9 +107,7 @@ func TestBoxWidths(t *testing.T) {
 					t.Errorf("%d: %d cells: %+q", width, w, line)
 				}
 			}
-			if plain := sgr.ReplaceAllString(Box(s, "発売 \x1b[2J", width, true), ""); plain != box {
-				t.Errorf("colours change more:\n%q\n%q", plain, box)
-			}
+			checktest.Same(t, "colours change more", sgr.ReplaceAllString(Box(s, "発売 \x1b[2J", width, true), ""), box)
 		}
 	}
 }
@@ -137,9 +126,7 @@ func TestBoxCuts(t *testing.T) {
 │ ○ long long lon… (blocked: lo… │
 └────────────────────────────────┘
 `
-	if got := "\n" + Box(s, "", 34, false); got != want {
-		t.Errorf("got%s\nwant%s", got, want)
-	}
+	checktest.Same(t, "box", "\n"+Box(s, "", 34, false), want)
 }
 
 // snapshot returns a list in which every text comes from two, as a store that

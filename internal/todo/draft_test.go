@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
@@ -46,9 +47,7 @@ func TestReplaceKeepsIdentity(t *testing.T) {
 		{ID: "1", Text: "write-tests!", Active: "Writing tests", Status: todo.Completed, Created: t0, Started: t0, Ended: t1},
 		{ID: "10", Text: "New", Status: todo.Pending, Created: t1},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	checktest.Same(t, "-want +got", cmp.Diff(want, got), "")
 }
 
 // Which item each line means: by its id, else as a whole line, by its text, by the title
@@ -91,9 +90,7 @@ func TestMatch(t *testing.T) {
 		for _, i := range replaced(stored(c.items...), plain, c.lines...) {
 			got = append(got, i.ID)
 		}
-		if strings.Join(got, " ") != c.want {
-			t.Errorf("%s: %q, want %s", c.name, got, c.want)
-		}
+		checktest.Same(t, c.name, strings.Join(got, " "), c.want)
 	}
 	// The active text described the text that the line replaces.
 	a := todo.Item{ID: "1", Text: "A", Active: "Doing A", Status: todo.Pending}
@@ -129,9 +126,7 @@ func TestFold(t *testing.T) {
 		{"✅ Build it", "Build it"}, {"❤️ it", "❤ it"}, {"👩‍💻 Code", "Code"}, {"1️⃣ Build", "1 Build"}, {"a → b", "a -> b"}, {"a => b", "a ➜ b"},
 		{"Ｆｕｌｌ　ｗｉｄｔｈ１２", "full width12"}, {"Sửa lỗi tiếng Việt", "Sửa lỗi tiếng Việt"}, {"café", "café"},
 	} {
-		if todo.Fold(c[0]) != todo.Fold(c[1]) {
-			t.Errorf("%q and %q fold differently: %q, %q", c[0], c[1], todo.Fold(c[0]), todo.Fold(c[1]))
-		}
+		checktest.Same(t, fmt.Sprintf("%q and %q fold differently", c[0], c[1]), todo.Fold(c[0]), todo.Fold(c[1]))
 	}
 	for _, c := range [][2]string{
 		{"a", "b"}, {"!", "?"}, {"c", "c++"}, {"A & B", "A and B"}, {"Release 1.2", "Release 12"}, {"Test 1", "Test 2"}, {"a < b", "a > b"}, {"5 €", "5 $"},
@@ -155,9 +150,7 @@ func TestPut(t *testing.T) {
 	for _, i := range d.Items() {
 		got = append(got, i.ID+" "+i.Text)
 	}
-	if want := "1 task 1/3 task 3/10 task 10/11 next"; strings.Join(got, "/") != want {
-		t.Errorf("%q, want %s", got, want)
-	}
+	checktest.Same(t, "texts", strings.Join(got, "/"), "1 task 1/3 task 3/10 task 10/11 next")
 	if item, _ := d.Item("3"); item.Started.IsZero() {
 		t.Errorf("no start: %+v", item)
 	}
@@ -202,14 +195,10 @@ func TestTitle(t *testing.T) {
 		{todo.Snapshot{Items: items(todo.Pending), List: todo.List{Name: "release"}}, "release"},
 		{todo.Snapshot{GivenTitle: "Ship it", List: todo.List{Name: "release"}}, "Ship it"},
 	} {
-		if got := c.list.Title(); got != c.want {
-			t.Errorf("title %q, want %q", got, c.want)
-		}
+		checktest.Same(t, "title", c.list.Title(), c.want)
 	}
 	for workspace, want := range map[string]string{"/work/app/": "app", `C:\work\app`: "app", "": "", "/": ""} {
-		if got := (todo.List{Workspace: workspace}).Project(); got != want {
-			t.Errorf("project of %q is %q", workspace, got)
-		}
+		checktest.Same(t, fmt.Sprintf("project of %q is", workspace), (todo.List{Workspace: workspace}).Project(), want)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 )
 
 // parseItems parses items such as "1p:Text 2x:Other": id, letter of the status,
@@ -48,8 +50,6 @@ func TestMerge3(t *testing.T) {
 	} {
 		n := 9
 		got := merge3(parseItems(c.base), parseItems(c.theirs), parseItems(c.mine), func() string { n++; return fmt.Sprint(n) })
-		if formatItems(got) != c.want {
-			t.Errorf("%s: %s, want %s", c.name, formatItems(got), c.want)
-		}
+		checktest.Same(t, c.name, formatItems(got), c.want)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/internal/remote"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
@@ -167,19 +168,14 @@ func TestPlain(t *testing.T) {
 	}()
 	read := func() string {
 		buf := make([]byte, 4096)
-		n, err := r.Read(buf)
-		programtest.Check(t, err)
+		n := checktest.Must(r.Read(buf))(t)
 		_, text, _ := strings.Cut(string(buf[:n]), "  ") // without the time
 		return text
 	}
-	if got, want := read(), "release  0/1  working: Write \\x1b[2Jtests\n"; got != want {
-		t.Errorf("first %q, want %q", got, want)
-	}
+	checktest.Same(t, "first", read(), "release  0/1  working: Write \\x1b[2Jtests\n")
 	writeItems(t, lists, "other", "Not to be seen")
 	writeItems(t, lists, "release", "Ship")
-	if got, want := read(), "release  0/2  + Ship\n"; got != want {
-		t.Errorf("then %q, want %q", got, want)
-	}
+	checktest.Same(t, "then", read(), "release  0/2  + Ship\n")
 	for _, c := range []struct {
 		does       todo.Doing
 		asks, want string
@@ -187,9 +183,7 @@ func TestPlain(t *testing.T) {
 		{todo.Asks, "push?\x1b", "asks: push?\\x1b"}, {todo.Rests, "", "idle"}, {todo.Works, "", "working"}, {todo.Rests, "push?", "asks: push?"},
 	} {
 		says(t, lists, "release", c.does, c.asks)
-		if got, want := read(), "release  0/2  "+c.want+"\n"; got != want {
-			t.Errorf("as its agent says %q, %q: %q, want %q", c.does, c.asks, got, want)
-		}
+		checktest.Same(t, fmt.Sprintf("as its agent says %q, %q", c.does, c.asks), read(), "release  0/2  "+c.want+"\n")
 	}
 	r.Close()
 	writeItems(t, lists, "release", "Nobody reads this")
@@ -205,8 +199,7 @@ func TestPlainReaderGone(t *testing.T) {
 	if err := Plain(t.Context(), Local{Lists: newLists(t)}, w, io.Discard, Options{Now: time.Now}); err != nil {
 		t.Error(err)
 	}
-	f, err := os.Create(filepath.Join(t.TempDir(), "log"))
-	programtest.Check(t, err)
+	f := checktest.Must(os.Create(filepath.Join(t.TempDir(), "log")))(t)
 	defer f.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
@@ -252,12 +245,8 @@ func TestPlainLost(t *testing.T) {
 2026-03-04 11:59:00  release  1/4  brought back
 2026-03-04 11:59:00  release  1/4  deleted
 `
-	if out.String() != want {
-		t.Errorf("out:\n%s\nwant:\n%s", out.String(), want)
-	}
-	if want := "todo-mcp: there: not live, reconnecting (connection refused\\x1b)\n"; errOut.String() != want {
-		t.Errorf("errOut: %q", errOut.String())
-	}
+	checktest.Same(t, "out", out.String(), want)
+	checktest.Same(t, "errOut", errOut.String(), "todo-mcp: there: not live, reconnecting (connection refused\\x1b)\n")
 	if err := Plain(t.Context(), Local{Lists: newLists(t)}, &out, &errOut, Options{List: "none", Now: noon}); err == nil || !strings.Contains(err.Error(), `no list "none"`) {
 		t.Errorf("a list that is not there: %v", err)
 	}
@@ -284,12 +273,9 @@ func TestPlainWhateverReadFails(t *testing.T) {
 	lists := b.As("")
 	writeItems(t, lists, "release", "Write tests")
 	writeItems(t, lists, "docs", "Write pages")
-	found, err := lists.Find(t.Context(), board.Query{})
-	programtest.Check(t, err)
+	found := checktest.Must(lists.Find(t.Context(), board.Query{}))(t)
 	edit := todo.Edit{Do: todo.EditAdd, Text: "Read them"}
-	if _, err := lists.Edit(t.Context(), found[0].List.ID, edit, todo.Writer{}); err != nil {
-		t.Fatal(err)
-	}
+	checktest.Must(lists.Edit(t.Context(), found[0].List.ID, edit, todo.Writer{}))(t)
 	for _, fault := range []error{servertest.ErrDisk, context.DeadlineExceeded, board.ErrDamaged, board.ErrNotFound} {
 		for n := 1; ; n++ {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -321,8 +307,7 @@ func items(s todo.Snapshot) string {
 // apply makes an edit and fails the test where that is refused.
 func apply(t *testing.T, source Source, e edit) board.Outcome {
 	t.Helper()
-	out, err := source.Edit(t.Context(), e.list, e.Edit)
-	programtest.Check(t, err)
+	out := checktest.Must(source.Edit(t.Context(), e.list, e.Edit))(t)
 	return out
 }
 
@@ -413,8 +398,7 @@ func TestUndo(t *testing.T) {
 // A store and a server say how lists stand and what they were.
 func TestSources(t *testing.T) {
 	s := servertest.New(t, nil, nil)
-	client, err := remote.New(servertest.Serve(t, s, nil).URL, "")
-	programtest.Check(t, err)
+	client := checktest.Must(remote.New(servertest.Serve(t, s, nil).URL, ""))(t)
 	lists := s.Board.As("")
 	writeItems(t, lists, "release", "A", "B")
 	list := load(t, lists)

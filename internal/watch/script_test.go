@@ -18,6 +18,7 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/account"
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/internal/render"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
@@ -35,8 +36,7 @@ func TestScripts(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			want, err := os.ReadFile(file)
-			programtest.Check(t, err)
+			want := checktest.Must(os.ReadFile(file))(t)
 			s := &script{t: t}
 			for line := range strings.Lines(string(want)) {
 				if commands, ok := strings.CutPrefix(line, "== "); ok {
@@ -72,9 +72,7 @@ func (s *script) step(commands string) {
 		s.effects(s.m.take())
 	}
 	lines := s.m.frame()
-	if len(lines) != s.m.height {
-		s.t.Errorf("%s: %d lines on a screen of %d", commands, len(lines), s.m.height)
-	}
+	checktest.Same(s.t, commands, len(lines), s.m.height)
 	if s.last {
 		lines = lines[len(lines)-1:]
 	}
@@ -181,8 +179,7 @@ func (s *script) effects(e effect) {
 	}
 	if e.edit != nil {
 		s.sent = *e.edit
-		data, err := json.Marshal(e.edit.Edit)
-		programtest.Check(s.t, err)
+		data := checktest.Must(json.Marshal(e.edit.Edit))(s.t)
 		fmt.Fprintf(&s.out, "-> edit %s %s\n", e.edit.list, data)
 	}
 	if e.bell {
@@ -381,9 +378,7 @@ func TestWrap(t *testing.T) {
 		{"漢", 1, []string{"…"}},
 		{"", 5, []string{""}},
 	} {
-		if diff := gocmp.Diff(c.want, wrap(c.text, c.width, maxWrapped)); diff != "" {
-			t.Errorf("%q in %d (-want +got)\n%s", c.text, c.width, diff)
-		}
+		checktest.Same(t, fmt.Sprintf("%q in %d (-want +got)", c.text, c.width), gocmp.Diff(c.want, wrap(c.text, c.width, maxWrapped)), "")
 	}
 }
 

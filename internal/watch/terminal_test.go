@@ -3,6 +3,7 @@ package watch
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"runtime"
 	"strings"
 	"sync"
@@ -14,7 +15,7 @@ import (
 	"github.com/gdamore/tcell/v3/vt"
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/todo-mcp/todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 )
 
 type terminal struct {
@@ -114,8 +115,7 @@ func (c *terminal) checkRestored(t *testing.T) {
 func open(t *testing.T, colour bool) (*terminal, *screen) {
 	t.Helper()
 	c := newTerminal()
-	s, err := openScreen(c, colour)
-	programtest.Check(t, err)
+	s := checktest.Must(openScreen(c, colour))(t)
 	t.Cleanup(s.Fini)
 	return c, s
 }
@@ -156,9 +156,7 @@ func TestStyles(t *testing.T) {
 		for x, r := range roles {
 			looks[c.GetCell(vt.Coord{X: vt.Col(x), Y: 0}).S] = r
 		}
-		if want := map[bool]int{true: len(roles), false: 1}[colour]; len(looks) != want {
-			t.Errorf("colours %t: %d looks, want %d", colour, len(looks), want)
-		}
+		checktest.Same(t, fmt.Sprintf("colours %t", colour), len(looks), map[bool]int{true: len(roles), false: 1}[colour])
 		if got := c.GetCell(vt.Coord{X: 3, Y: 0}).S.Fg(); colour && got != color.PaletteColor(6) {
 			t.Errorf("accent is %v", got)
 		}
@@ -188,9 +186,7 @@ func TestKeys(t *testing.T) {
 				t.Fatalf("%d keys: %q", len(keys), keys)
 			}
 		}
-		if diff := gocmp.Diff(want, keys); diff != "" {
-			t.Errorf("pieces of %d: (-want +got)\n%s", size, diff)
-		}
+		checktest.Same(t, fmt.Sprintf("pieces of %d: (-want +got)", size), gocmp.Diff(want, keys), "")
 	}
 }
 
@@ -210,9 +206,7 @@ func TestPaste(t *testing.T) {
 		v.readKeys(tcell.NewEventPaste(false))
 		return keys
 	}
-	if keys := paste(); keys != "" {
-		t.Errorf("on the board: %q", keys)
-	}
+	checktest.Same(t, "on the board", paste(), "")
 	v.press("/")
 	if paste(); v.filter != strings.Repeat("q", maxSearch) || !v.searching {
 		t.Errorf("searched: %q", v.filter)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
@@ -43,9 +44,7 @@ func program(t *testing.T, in string, args ...string) string {
 func expect(t *testing.T, printed string, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
-		if !strings.Contains(printed, text) {
-			t.Errorf("no %q in\n%s", text, printed)
-		}
+		checktest.Has(t, "no", printed, text)
 	}
 }
 
@@ -89,8 +88,7 @@ func TestInstall(t *testing.T) {
 		t.Helper()
 		found := map[string]string{}
 		for name := range before {
-			text, err := os.ReadFile(filepath.Join(home(), name))
-			programtest.Check(t, err)
+			text := checktest.Must(os.ReadFile(filepath.Join(home(), name)))(t)
 			found[name] = string(text)
 		}
 		return found
@@ -107,9 +105,7 @@ func TestInstall(t *testing.T) {
 	}
 	expect(t, program(t, "", "doctor", "--addr", "127.0.0.1:0"), "✓ clients   Claude Code", "Zed", "Cursor", "opencode", "Problems: 0")
 	program(t, "", append([]string{"uninstall", "--yes"}, clients...)...)
-	if diff := cmp.Diff(before, left()); diff != "" {
-		t.Errorf("(-before +after):\n%s", diff)
-	}
+	checktest.Same(t, "(-before +after)", cmp.Diff(before, left()), "")
 }
 
 // cmd.exe, in which plugins run the hook, runs one of a program whose path has spaces.
@@ -121,8 +117,7 @@ func TestHookInCmd(t *testing.T) {
 	programtest.Check(t, os.MkdirAll(filepath.Join(home(), ".config", "opencode"), 0o755))
 	program := []string{os.Getenv("WINE"), filepath.Join(folder, "todo-mcp.exe")}
 	run(t, "", append(program, "install", "--hooks", "--yes", "opencode")...)
-	written, err := os.ReadFile(plugin)
-	programtest.Check(t, err)
+	written := checktest.Must(os.ReadFile(plugin))(t)
 	const command = `"C:/Program Files/todo mcp/todo-mcp.exe" hook`
 	expect(t, string(written), `"\"C:/Program Files/todo mcp/todo-mcp.exe\" hook"`)
 	event := `{"session_id":"c","cwd":"C:\\work","hook_event_name":"PostToolUse","tool_name":"TodoWrite","tool_input":` +
@@ -141,8 +136,7 @@ func TestHookInCmd(t *testing.T) {
 func TestPanel(t *testing.T) {
 	p, err := programtest.Start(t, os.Getenv("TODO_PROGRAM"), t.TempDir(), nil, "serve", "--addr", "127.0.0.1:0", "--store", "memory")
 	programtest.Check(t, err)
-	base, err := p.URL()
-	programtest.Check(t, err)
+	base := checktest.Must(p.URL())(t)
 	write := servertest.Writer(t, base, "claude-code")
 	write(servertest.Todos("pending", "One", "Two"))
 	list := base + "/lists/" + servertest.ListIDs(t, base)[0]

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
@@ -60,8 +61,7 @@ func TestListsThatReadAlike(t *testing.T) {
 	write := func(key, branch string) todo.Snapshot {
 		w := servertest.In(key)
 		w.Target.Conversation.Workspace = "/src/app"
-		_, err := s.Board.As("").Hear(t.Context(), w.Target.Conversation, func(c *todo.Chat, _ time.Time) { c.Branch = branch })
-		check(t, err)
+		checktest.Must(s.Board.As("").Hear(t.Context(), w.Target.Conversation, func(c *todo.Chat, _ time.Time) { c.Branch = branch }))(t)
 		return servertest.Apply(t, s.Board.As(""), w, func(d *todo.Draft) { d.Append("Fix it") })
 	}
 	one, two, other := write("one", ""), write("two", "main"), write("other", "retry")
@@ -71,9 +71,7 @@ func TestListsThatReadAlike(t *testing.T) {
 			t.Errorf("%s says when it began: %v", l, said)
 		}
 	}
-	if n := strings.Count(html, ">retry<"); n != 1 {
-		t.Errorf("the branch is said %d times", n)
-	}
+	checktest.Same(t, "the branch is said", strings.Count(html, ">retry<"), 1)
 }
 
 // element returns what is between a tag with an id and the next one of the same
@@ -128,7 +126,7 @@ func TestPanelGoesOnAfterWhatItShows(t *testing.T) {
 		var err error
 		newest, err = storetest.Save(t.Context(), store, todo.Snapshot{List: todo.List{ID: strconv.Itoa(n)}, Revision: 1,
 			LastID: 1, Items: []todo.Item{{ID: "1", Text: "A", Status: todo.Pending}}, Updated: time.Now().Add(-time.Duration(n) * time.Hour)})
-		check(t, err)
+		checktest.Check(t, err)
 	}
 	has(t, regexp.MustCompile(`<main[^>]*`).FindString(page(t, web.URL)), fmt.Sprintf(`data-seq="%d"`, newest.Seq))
 }
@@ -207,9 +205,7 @@ func TestPanelSendsWhatWasLeftOpen(t *testing.T) {
 	b, _ := follow(t, base+"/panel/events")
 	own, _ := follow(t, base+"/panel/events?list="+first)
 	resume(second)
-	if version := greeted(t, b); version != shown(t, base) {
-		t.Errorf("the board is told to show %s", version)
-	}
+	checktest.Same(t, "the board is told to show", greeted(t, b), shown(t, base))
 	write(strings.Replace(secondPlan, "pending", "completed", 1))
 	if d := nextDrawn(t, b); d.ID != second || d.State != "working" || !strings.Contains(d.Pieces["card-"+second], "Raising the mast") {
 		t.Errorf("the second plan: %+v", d)
@@ -229,14 +225,12 @@ func TestPanelSendsWhatDiffers(t *testing.T) {
 	conversation := board.Conversation{Key: "process:a", Hint: true}
 	list := servertest.Apply(t, other.As(""), board.Write{Target: board.Target{Conversation: conversation, Append: true}}, func(d *todo.Draft) { d.Append("A") })
 	stream, working := follow(t, web.URL+"/panel/events")
-	if before := shown(t, web.URL); working != before {
-		t.Errorf("nothing changed, but the page shows %s and should show %s", before, working)
-	}
+	checktest.Same(t, "nothing changed, but the page shows", working, shown(t, web.URL))
 	other.Close()
 	if left := greeted(t, stream); left == working || left != shown(t, web.URL) {
 		t.Errorf("its process ended: the page should show %s", left)
 	}
-	check(t, s.Board.As("").SetCurrent(t.Context(), conversation, list))
+	checktest.Check(t, s.Board.As("").SetCurrent(t.Context(), conversation, list))
 	if d := nextDrawn(t, stream); d.ID != list.List.ID || d.State != "working" || shown(t, web.URL) != working {
 		t.Errorf("it was taken up again: %+v", d)
 	}
@@ -265,9 +259,7 @@ func TestPanelHidesArchivedLists(t *testing.T) {
 	has(t, sent(own), "list ", "Cut the sails")
 	archive := func(id string) drawn {
 		t.Helper()
-		if _, err := s.Board.As("").Archive(t.Context(), id, true, todo.Writer{Person: true}); err != nil {
-			t.Fatal(err)
-		}
+		checktest.Must(s.Board.As("").Archive(t.Context(), id, true, todo.Writer{Person: true}))(t)
 		return nextDrawn(t, stream)
 	}
 	if d := archive(sub); d.ID != main || d.Archived || strings.Contains(d.Pieces["card-"+main], "Raising the mast") {
@@ -291,7 +283,7 @@ func leftOpen(t *testing.T, days ...int) (url string) {
 		l := todo.List{ID: fmt.Sprintf("left%d", n), Client: "claude-code", Chat: "4f1c", Conversation: "chat:4f1c", Workspace: "/src/a'b", Created: at}
 		_, err := storetest.Save(t.Context(), store, todo.Snapshot{List: l, Revision: 1, LastID: 2, Updated: at, Worked: at,
 			Items: []todo.Item{{ID: "1", Text: "Lay the keel", Status: todo.InProgress}, {ID: "2", Text: "Caulk it", Status: todo.Pending}}})
-		check(t, err)
+		checktest.Check(t, err)
 	}
 	return servertest.Serve(t, servertest.New(t, store, nil), nil).URL
 }

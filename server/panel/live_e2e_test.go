@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server/edge"
@@ -201,8 +202,7 @@ func (c frozenConn) Write(p []byte) (int, error) {
 // A page is not live while the server is silent, though the connection stands: it says since
 // when, its times stand still, and it is live again by itself.
 func TestPanelOverAFrozenServer(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	check(t, err)
+	l := checktest.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	server := &frozen{Listener: l}
 	base := servertest.ServeOn(t, server, servertest.New(t, nil, nil), func(c *edge.Config) { c.KeepAlive = time.Second }).URL
 	write := servertest.Writer(t, base, "claude-code")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/store/sqlite"
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
@@ -20,14 +21,12 @@ import (
 // lockStore locks a store as another program would, until unlock is called.
 func lockStore(t *testing.T, path string, statements ...string) (unlock func()) {
 	t.Helper()
-	db, err := sql.Open("sqlite", path)
-	check(t, err)
+	db := checktest.Must(sql.Open("sqlite", path))(t)
 	db.SetMaxOpenConns(1)
 	for _, s := range statements {
-		_, err := db.Exec(s)
-		check(t, err)
+		checktest.Must(db.Exec(s))(t)
 	}
-	return func() { check(t, db.Close()) }
+	return func() { checktest.Check(t, db.Close()) }
 }
 
 // BAD-INPUT 72: while another program has the store locked, an edit and a restore
@@ -41,12 +40,10 @@ func TestEditsOnALockedStore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "todo.db")
 			list := twoRevisions(t, path)
-			store, err := sqlite.Open(path, board.Keep{})
-			check(t, err)
+			store := checktest.Must(sqlite.Open(path, board.Keep{}))(t)
 			defer store.Close()
 			if name == "in use" {
-				_, err := store.Load(t.Context(), list, 0)
-				check(t, err)
+				checktest.Must(store.Load(t.Context(), list, 0))(t)
 			}
 			log := &servertest.Log{}
 			s := servertest.New(t, store, func(c *server.Config) { c.Log = log.Logger() })
@@ -60,8 +57,7 @@ func TestEditsOnALockedStore(t *testing.T) {
 			}
 			unlock()
 			// What waits in the queue of the store is carried out before this save.
-			next, err := store.Load(t.Context(), list, 0)
-			check(t, err)
+			next := checktest.Must(store.Load(t.Context(), list, 0))(t)
 			next.Revision, next.Operation = next.Revision+1, todo.Operation{}
 			if _, err := storetest.Save(t.Context(), store, next); err != nil || next.Revision != 3 || len(next.Items) != 2 {
 				t.Errorf("72: revision %d with %d items after the lock, %v", next.Revision, len(next.Items), err)
@@ -76,8 +72,7 @@ func TestEditsOnALockedStore(t *testing.T) {
 // twoRevisions makes a store with a list of two revisions, and returns its id.
 func twoRevisions(t *testing.T, path string) (list string) {
 	t.Helper()
-	store, err := sqlite.Open(path, board.Keep{})
-	check(t, err)
+	store := checktest.Must(sqlite.Open(path, board.Keep{}))(t)
 	defer store.Close()
 	b := board.NewBoard(store)
 	defer b.Close()
@@ -101,26 +96,22 @@ func TestDamagedListAtWork(t *testing.T) {
 		}
 		return servertest.Apply(t, lists, w, func(d *todo.Draft) { d.Append(text) }).List.ID
 	}
-	before, err := sqlite.Open(path, board.Keep{})
-	check(t, err)
+	before := checktest.Must(sqlite.Open(path, board.Keep{}))(t)
 	b := board.NewBoard(before)
 	damaged := write(b.As(""), "keel", "", "Keel")
 	write(b.As(""), "keel", "", "Ribs")
 	write(b.As(""), "mast", "", "Mast")
 	write(b.As(""), "keel/agent:helper", "helper", "Caulk")
 	b.Close()
-	check(t, before.Close())
+	checktest.Check(t, before.Close())
 	lockStore(t, path, "UPDATE history SET body = replace(body, 'Ribs', 'Rips') WHERE list = '"+damaged+"' AND revision = 2")()
-	store, err := sqlite.Open(path, board.Keep{})
-	check(t, err)
+	store := checktest.Must(sqlite.Open(path, board.Keep{}))(t)
 	t.Cleanup(func() { store.Close() })
 	s := servertest.New(t, store, nil)
 	url := servertest.Serve(t, s, nil).URL
 	html := page(t, url)
 	has(t, html, "Keel", "Mast", "helper")
-	if strings.Count(html, "cannot be read whole") != 1 {
-		t.Error("a list that is not damaged is said to be")
-	}
+	checktest.Same(t, "a list that is not damaged is said to be", strings.Count(html, "cannot be read whole"), 1)
 	for _, path := range []string{"/lists/" + damaged, "/api/lists/" + damaged} {
 		if status, _, text := servertest.Ask(t, "GET", url+path, ""); status != http.StatusServiceUnavailable || !strings.Contains(text, "todo-mcp restore") {
 			t.Errorf("%s: %d %s", path, status, text)

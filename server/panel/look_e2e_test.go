@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
@@ -33,7 +34,7 @@ func TestStatusesLookAsTheyShould(t *testing.T) {
 		List: todo.List{ID: "looks"}, Revision: 1,
 		Items: []todo.Item{item("1", todo.Completed), item("2", todo.InProgress), item("3", todo.Pending), item("4", "from the future")},
 	})
-	check(t, err)
+	checktest.Check(t, err)
 	site := servertest.Serve(t, servertest.New(t, store, nil), nil)
 	ctx := servertest.Open(t, site.URL+"/lists/"+saved.List.ID)
 	type look struct {
@@ -59,9 +60,7 @@ func TestStatusesLookAsTheyShould(t *testing.T) {
 		"pending":     {open, look{"Text 3", "#g-pending", "grey", "mid-grey", "none", "none", "400", "To do: "}},
 		"unknown":     {unknown, look{"Text 4", "#g-pending", "grey", "mid-grey", "none", "none", "400", "To do: "}},
 	} {
-		if c.got != c.want {
-			t.Errorf("%s looks %+v, should look %+v", name, c.got, c.want)
-		}
+		checktest.Same(t, fmt.Sprintf("%s looks", name), c.got, c.want)
 	}
 }
 
@@ -152,7 +151,7 @@ func manyStates(t *testing.T, lists board.Lists) (ids []string) {
 		case "archived":
 			_, err = lists.Archive(t.Context(), id, true, todo.Writer{Person: true})
 		}
-		check(t, err)
+		checktest.Check(t, err)
 	}
 	return ids
 }
@@ -194,17 +193,13 @@ func TestPanelLayout(t *testing.T) {
 	down.Store(true)
 	cut()
 	servertest.Until(t, ctx, `document.querySelector('#lost time[data-ago]')?.textContent.endsWith(' ago')`)
-	if lost := servertest.Eval[string](t, ctx, box); lost != before {
-		t.Errorf("while the connection is lost the page stands at %s, not %s", lost, before)
-	}
+	checktest.Same(t, "while the connection is lost the page stands at", servertest.Eval[string](t, ctx, box), before)
 	down.Store(false)
 	servertest.Until(t, ctx, servertest.IsLive)
 	servertest.Do(t, ctx, servertest.Press(kb.Escape))
 	servertest.Until(t, ctx, `location.pathname === '/' && document.activeElement.closest('#card-`+own+`') !== null`)
 	servertest.Do(t, ctx, chromedp.Navigate(site+"/lists/"+own))
-	if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}); err != nil {
-		t.Fatal(err)
-	}
+	checktest.Must(chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}))(t)
 	is(t, ctx, "controls are printed", `!['.rail', '.grip', '#add', '.acts', '#status', '.items .icon', '.keys'].some((s) => document.querySelector(s)?.checkVisibility({ visibilityProperty: true, opacityProperty: true }))`)
 }
 
@@ -216,14 +211,10 @@ func TestPanelDrawsCodeAndBold(t *testing.T) {
 	has(t, page(t, list), "<bdi>Read <code>a &lt;b&gt;</code> and <strong>then</strong> <code>c</code></bdi>", "<bdi>2 ** 3 ** 4 and a ` tick</bdi>", "<bdi>[x](https://x) _y_ # z **</bdi>", "<bdi><strong>`both`</strong> at once</bdi>")
 	ctx := servertest.Open(t, list)
 	servertest.Eval[bool](t, ctx, `document.querySelector('#i-1 bdi').click(), true`)
-	if got := servertest.Eval[string](t, ctx, `document.activeElement.value`); got != texts[0] {
-		t.Errorf("the field has %q", got)
-	}
+	checktest.Same(t, "the field has", servertest.Eval[string](t, ctx, `document.activeElement.value`), texts[0])
 	servertest.Do(t, ctx, servertest.Press(kb.Escape))
 	servertest.Eval[bool](t, ctx, `document.querySelector('#title bdi').click(), true`)
-	if got := servertest.Eval[string](t, ctx, `document.activeElement.value`); got != texts[0]+" +3" {
-		t.Errorf("the title's field has %q", got)
-	}
+	checktest.Same(t, "the title's field has", servertest.Eval[string](t, ctx, `document.activeElement.value`), texts[0]+" +3")
 }
 
 // A browser can install the panel as a program: it reads the manifest without an error,
@@ -231,18 +222,14 @@ func TestPanelDrawsCodeAndBold(t *testing.T) {
 func TestPanelIsInstallable(t *testing.T) {
 	_, base := servertest.Site(t)
 	ctx := servertest.Open(t, base)
-	manifest, err := chromedp.Call(ctx, cdp.GetAppManifest, cdp.GetAppManifestParams{})
-	check(t, err)
+	manifest := checktest.Must(chromedp.Call(ctx, cdp.GetAppManifest, cdp.GetAppManifestParams{}))(t)
 	if manifest.URL != base+"/manifest.webmanifest" || len(manifest.Errors) > 0 || !strings.Contains(manifest.Data, `"start_url": "./"`) {
 		t.Errorf("the manifest: %+v", manifest)
 	}
-	missing, err := chromedp.Call(ctx, cdp.GetInstallabilityErrors, struct{}{})
-	check(t, err)
+	missing := checktest.Must(chromedp.Call(ctx, cdp.GetInstallabilityErrors, struct{}{}))(t)
 	for _, e := range missing.InstallabilityErrors {
 		// The browser of the test has no profile that could keep a program.
-		if e.ErrorID != "in-incognito" {
-			t.Errorf("it cannot be installed: %s", e.ErrorID)
-		}
+		checktest.Same(t, "it cannot be installed", e.ErrorID, "in-incognito")
 	}
 	for path, want := range map[string]string{"/manifest.webmanifest": "application/manifest+json", "/icon.svg": "image/svg+xml",
 		"/icon-192.png": "image/png", "/icon-512.png": "image/png"} {

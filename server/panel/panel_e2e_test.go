@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server"
 	"github.com/todo-mcp/todo-mcp/server/edge"
@@ -25,13 +26,10 @@ import (
 func TestPanelLive(t *testing.T) {
 	_, base := servertest.Site(t)
 	ctx := servertest.Open(t, base)
-	program, err := os.Executable()
-	check(t, err)
+	program := checktest.Must(os.Executable())(t)
 	text := servertest.Eval[string](t, ctx, `document.getElementById('empty').textContent`)
 	for _, want := range []string{program + " install", "claude mcp add --transport http --scope user todo " + base + "/mcp", "Waiting for the first list"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the empty state lacks %q: %s", want, text)
-		}
+		checktest.Has(t, "the empty state lacks", text, want)
 	}
 	write := servertest.Writer(t, base, "claude-code")
 	servertest.Until(t, ctx, `document.getElementById('greeting').textContent.startsWith('Claude Code is connected')`)
@@ -275,9 +273,7 @@ func TestPanelBelowAPath(t *testing.T) {
 				servertest.Until(t, ctx, fmt.Sprintf(`location.pathname + location.search === '/todo/%s' && (%s) && %s`, path, ready, servertest.IsLive))
 				elsewhere := `[...document.querySelectorAll('a[href], form[action]')].map((e) => e.href ?? e.action).concat(performance.getEntriesByType('resource').map((e) => e.name))
 					.filter((u) => u.startsWith('http') && !u.startsWith(location.origin + '/todo/')).join()`
-				if got := servertest.Eval[string](t, ctx, elsewhere); got != "" {
-					t.Errorf("%s leads to %s", path, got)
-				}
+				checktest.Same(t, fmt.Sprintf("%s leads to", path), servertest.Eval[string](t, ctx, elsewhere), "")
 			}
 			at("", `document.querySelector('.card h3 a') !== null`)
 			write(servertest.Todos("pending", "Paint", "Dry", "Sail"))
@@ -308,9 +304,7 @@ func TestPanelShowsChats(t *testing.T) {
 	who := board.Conversation{Key: todo.ChatKey("s"), Client: "claude-code", Workspace: "/src/app", Detached: true, Lasts: time.Hour}
 	hear := func(heard func(c *todo.Chat, at time.Time)) {
 		t.Helper()
-		if _, err := s.Board.As("").Hear(t.Context(), who, heard); err != nil {
-			t.Fatal(err)
-		}
+		checktest.Must(s.Board.As("").Hear(t.Context(), who, heard))(t)
 	}
 	hear(func(c *todo.Chat, at time.Time) {
 		c.Titled(todo.Topic{Text: "Publish <b>it</b>", From: todo.FromPrompt}, at)

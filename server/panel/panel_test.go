@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
@@ -41,12 +42,6 @@ func listed(t *testing.T, client string, plans ...string) (write func(plan strin
 }
 
 // check ends the test if err is not nil.
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 func TestPanelPages(t *testing.T) {
 	_, url, list := listed(t, "claude-code", servertest.Todos("pending", "A"), servertest.Todos("completed", "A"))
@@ -196,8 +191,7 @@ func TestPanelPastLists(t *testing.T) {
 func TestPanelOfAListWithADot(t *testing.T) {
 	store := memory.New()
 	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
-	_, err := storetest.Save(t.Context(), store, todo.Snapshot{List: todo.List{ID: "team.plan"}, Revision: 1})
-	check(t, err)
+	checktest.Must(storetest.Save(t.Context(), store, todo.Snapshot{List: todo.List{ID: "team.plan"}, Revision: 1}))(t)
 	for _, form := range []string{"", "?revision=1", ".md"} {
 		page(t, web.URL+"/lists/team.plan"+form)
 	}
@@ -354,7 +348,7 @@ func TestPanelToday(t *testing.T) {
 		}
 		_, err := storetest.Save(t.Context(), store, todo.Snapshot{List: todo.List{ID: id, Client: "claude-code", Workspace: "/src/<b>" + id, Created: at},
 			Revision: 1, LastID: len(items), Updated: at, Worked: at, GivenTitle: "<i>" + id + "</i>", Items: items})
-		check(t, err)
+		checktest.Check(t, err)
 	}
 	day("now", now, todo.Item{Text: "<script>x</script>", Status: todo.Completed},
 		todo.Item{Text: "Deploy", Status: todo.Failed, Reason: "<b>no</b> key"}, todo.Item{Text: "Tell", Status: todo.Pending})

@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
@@ -23,8 +24,7 @@ import (
 // front is a proxy before a server that can stop answering.
 func front(t *testing.T, target string) (url_ string, down *atomic.Bool, cut func()) {
 	t.Helper()
-	to, err := url.Parse(target)
-	check(t, err)
+	to := checktest.Must(url.Parse(target))(t)
 	proxy := httputil.NewSingleHostReverseProxy(to)
 	proxy.FlushInterval = -1
 	down = &atomic.Bool{}
@@ -185,8 +185,7 @@ func TestPanelAddsForTheEndOfTheTurn(t *testing.T) {
 	}
 	newest := func() (items, later string) {
 		t.Helper()
-		s, err := lists.Load(t.Context(), id, 0)
-		check(t, err)
+		s := checktest.Must(lists.Load(t.Context(), id, 0))(t)
 		for _, i := range s.Items {
 			items += i.Text + " "
 		}
@@ -229,8 +228,7 @@ func TestPanelAddsForTheEndOfTheTurn(t *testing.T) {
 	accessible(t, ctx)
 	servertest.Do(t, ctx, chromedp.Navigate(base))
 	servertest.Until(t, ctx, `document.querySelector('.card')?.textContent.includes('after this turn')`)
-	s, err := lists.Load(t.Context(), id, 0)
-	check(t, err)
+	s := checktest.Must(lists.Load(t.Context(), id, 0))(t)
 	who := board.Target{Conversation: board.Conversation{Key: s.List.Conversation}}
 	if _, _, err := lists.News(t.Context(), who, true); err != nil {
 		t.Fatal(err)
@@ -258,9 +256,7 @@ func TestPanelLeftOpenActions(t *testing.T) {
 	const menu, all = "#row-left2 .more", "0,2,8,9"
 	act(menu, "Copy command")
 	says("Copied", all)
-	if copied := servertest.Eval[string](t, ctx, `copied`); copied != `cd '/src/a'\''b' && claude --resume 4f1c` {
-		t.Errorf("copied %s", copied)
-	}
+	checktest.Same(t, "copied", servertest.Eval[string](t, ctx, `copied`), `cd '/src/a'\''b' && claude --resume 4f1c`)
 	act(menu, "Done")
 	says("Done: “Lay the keel”", "0,8,9")
 	servertest.Do(t, ctx, servertest.Press("u"))

@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
@@ -29,7 +30,7 @@ func newHooked(b *testing.B, chats int) *hooked {
 	if err == nil {
 		h.base, err = serve.URL()
 	}
-	check(b, err)
+	checktest.Check(b, err)
 	h.base = strings.TrimSuffix(h.base, "/")
 	more := strings.Repeat(`,{"content":"Another step","status":"pending","activeForm":"x"}`, 4)
 	for n := range chats {
@@ -144,12 +145,10 @@ func BenchmarkBoardMoves(b *testing.B) {
 // durations, in seconds, are of the processor: a busy machine makes them hardly longer.
 func measures(t testing.TB, ctx context.Context) func() map[string]float64 {
 	t.Helper()
-	_, err := chromedp.Call(ctx, performance.Enable, performance.EnableParams{TimeDomain: performance.EnableTimeDomainThreadTicks})
-	check(t, err)
+	checktest.Must(chromedp.Call(ctx, performance.Enable, performance.EnableParams{TimeDomain: performance.EnableTimeDomainThreadTicks}))(t)
 	return func() map[string]float64 {
 		t.Helper()
-		now, err := chromedp.Call(ctx, performance.GetMetrics, struct{}{})
-		check(t, err)
+		now := checktest.Must(chromedp.Call(ctx, performance.GetMetrics, struct{}{}))(t)
 		metrics := map[string]float64{}
 		for _, m := range now.Metrics {
 			metrics[m.Name] = m.Value

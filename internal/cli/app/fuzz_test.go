@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/cli/app"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
@@ -19,9 +20,7 @@ func FuzzConfig(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "config")
 	f.Fuzz(func(t *testing.T, text []byte, secret string) {
 		secret = "8d0c41" + secret // what is shown of it would be found
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		checktest.Check(t, os.WriteFile(path, text, 0o600))
 		environment := map[string]string{"TODO_CONFIG": path, "TODO_CLIENT_SECRET": secret, "TODO_STORE_NOTICES": secret}
 		err := app.NewSettings().Collect(app.Env{Getenv: func(name string) string { return environment[name] }})
 		if err != nil {

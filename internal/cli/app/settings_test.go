@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/hook"
 	"github.com/todo-mcp/todo-mcp/internal/install"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
@@ -31,9 +32,7 @@ func TestSettingsAreDocumented(t *testing.T) {
 	b.WriteString("\n" + fixedBounds())
 	path := filepath.Join("..", "..", "..", "docs", "settings.md")
 	if *update {
-		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		checktest.Check(t, os.WriteFile(path, []byte(b.String()), 0o644))
 	}
 	got, err := os.ReadFile(path)
 	if err != nil || string(got) != b.String() {

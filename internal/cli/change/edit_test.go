@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/cli"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/internal/store/sqlite"
@@ -71,8 +72,7 @@ type front struct {
 // the edit is to bring it back.
 func newFront(t *testing.T, e todo.Edit) front {
 	f := front{T: t, path: filepath.Join(t.TempDir(), "todo.db")}
-	store, err := sqlite.Open(f.path, board.Keep{})
-	programtest.Check(t, err)
+	store := checktest.Must(sqlite.Open(f.path, board.Keep{}))(t)
 	t.Cleanup(func() { store.Close() })
 	s := servertest.New(t, store, nil)
 	f.lists, f.site = s.Board.As(""), servertest.Serve(t, s, nil).URL
@@ -83,16 +83,14 @@ func newFront(t *testing.T, e todo.Edit) front {
 		f.list = out.After.List.ID
 	}
 	if first, back := map[todo.EditKind]todo.EditKind{todo.EditUnarchive: todo.EditArchive, todo.EditUndelete: todo.EditDelete}[e.Do]; back {
-		_, err := f.lists.Edit(t.Context(), f.list, todo.Edit{Do: first}, todo.Writer{})
-		programtest.Check(f, err)
+		checktest.Must(f.lists.Edit(t.Context(), f.list, todo.Edit{Do: first}, todo.Writer{}))(f)
 	}
 	return f
 }
 
 func (f front) look() string {
 	f.Helper()
-	found, err := f.lists.Find(f.Context(), board.Query{Deleted: true})
-	programtest.Check(f, err)
+	found := checktest.Must(f.lists.Find(f.Context(), board.Query{Deleted: true}))(f)
 	var items []string
 	for _, i := range found[0].Items {
 		items = append(items, fmt.Sprint(i.Status, " ", i.Text))
@@ -108,8 +106,7 @@ func (f front) look() string {
 }
 
 func (f front) panel(e todo.Edit) bool {
-	body, err := json.Marshal(e)
-	programtest.Check(f, err)
+	body := checktest.Must(json.Marshal(e))(f)
 	if status, _, answer := servertest.Post(f, f.site+"/lists/"+f.list+"/edit", string(body)); status != 200 {
 		f.Errorf("%d %s", status, answer)
 	}
@@ -117,8 +114,7 @@ func (f front) panel(e todo.Edit) bool {
 }
 
 func (f front) local(e todo.Edit) bool {
-	_, err := watch.Local{Lists: f.lists}.Edit(f.Context(), f.list, e)
-	programtest.Check(f, err)
+	checktest.Must(watch.Local{Lists: f.lists}.Edit(f.Context(), f.list, e))(f)
 	return true
 }
 
@@ -136,8 +132,7 @@ func (f front) command(e todo.Edit) bool {
 	if args == nil {
 		return false
 	}
-	_, err := call.Run(f.Context(), append(args, "--store", "sqlite:"+f.path)...)
-	programtest.Check(f, err)
+	checktest.Must(call.Run(f.Context(), append(args, "--store", "sqlite:"+f.path)...))(f)
 	return true
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode/utf16"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
@@ -53,12 +54,8 @@ func TestTextsOfWindows(t *testing.T) {
 			if _, err := call.Run(t.Context(), "TodoWrite", servertest.Todos("pending", "A", "B")); err == nil || !strings.Contains(err.Error(), "1") {
 				t.Errorf("the config file has no effect: %v", err)
 			}
-			if got := do("", "edit", "plan"); !strings.Contains(got, "[x] #1 Fix the 🚪") {
-				t.Errorf("edited to %s", got)
-			}
-			if got := do(`{"session_id":"s","cwd":"/nowhere"}`, "show", "--claude-code"); got != "" {
-				t.Errorf("the status line is %q", got)
-			}
+			checktest.Has(t, "edited to", do("", "edit", "plan"), "[x] #1 Fix the 🚪")
+			checktest.Same(t, "the status line is", do(`{"session_id":"s","cwd":"/nowhere"}`, "show", "--claude-code"), "")
 			exported := do("", "export")
 			file := write("lists.ndjson", exported)
 			for _, args := range [][]string{{"import", file}, {"import"}} {

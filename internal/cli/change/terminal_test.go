@@ -5,9 +5,9 @@ package change_test
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
@@ -62,10 +62,6 @@ func TestTodoWriteOnATerminal(t *testing.T) {
 └──────────────────────────────┘
 Todo list updated: 1 completed, 1 in_progress, 1 pending
 `
-	if got := draw("1"); got != want {
-		t.Errorf("drew\n%s\nwant\n%s", got, want)
-	}
-	if got := draw(""); !strings.Contains(got, "\x1b[33m") {
-		t.Errorf("no yellow in %q", got)
-	}
+	checktest.Same(t, "drew", draw("1"), want)
+	checktest.Has(t, "no yellow in", draw(""), "\x1b[33m")
 }

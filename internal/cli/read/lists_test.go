@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/cli"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/internal/store/sqlite"
@@ -19,8 +20,7 @@ import (
 // whoever asks for some, or for all, finds the others.
 func TestManyLists(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "todo.db")
-	store, err := sqlite.Open(file, board.Keep{})
-	programtest.Check(t, err)
+	store := checktest.Must(sqlite.Open(file, board.Keep{}))(t)
 	defer store.Close()
 	save := func(from, to int) {
 		t.Helper()
@@ -87,11 +87,10 @@ func TestManyLists(t *testing.T) {
 // see all; as JSON it is whole.
 func TestLongHistory(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "todo.db")
-	store, err := sqlite.Open(file, board.Keep{})
-	programtest.Check(t, err)
+	store := checktest.Must(sqlite.Open(file, board.Keep{}))(t)
 	defer store.Close()
 	const newest = 250
-	err = store.Update(t.Context(), board.Key{Chat: "c"}, func(tx board.Tx) error {
+	err := store.Update(t.Context(), board.Key{Chat: "c"}, func(tx board.Tx) error {
 		for n := range int64(newest) {
 			_, err := tx.Save(t.Context(), todo.Snapshot{List: todo.List{ID: "list000001", Created: time.Now()}, Revision: n + 1,
 				Updated: time.Now(), Items: []todo.Item{{ID: "1", Text: fmt.Sprint("Step ", n+1), Status: todo.Pending}}})
@@ -124,8 +123,7 @@ func TestMain(m *testing.M) { programtest.Main(m, cli.Run, cli.ExitCode) }
 // as the panel does.
 func TestGroup(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "todo.db")
-	store, err := sqlite.Open(file, board.Keep{})
-	programtest.Check(t, err)
+	store := checktest.Must(sqlite.Open(file, board.Keep{}))(t)
 	b := board.NewBoard(store)
 	t.Cleanup(func() { b.Close(); store.Close() })
 	lists := b.As("")
@@ -142,16 +140,11 @@ func TestGroup(t *testing.T) {
 	write(todo.ChatKey("ses1"), "", todo.InProgress) // another chat in the folder
 	write("main", "", todo.InProgress)
 	write("main/agent:helper", "helper", todo.Blocked)
-	blocked, err := lists.Find(t.Context(), board.Query{})
-	programtest.Check(t, err)
+	blocked := checktest.Must(lists.Find(t.Context(), board.Query{}))(t)
 	edit := todo.Edit{Do: todo.EditBlock, Item: "1", Text: "Which browser?"}
-	if _, err := lists.Edit(t.Context(), blocked[0].List.ID, edit, todo.Writer{}); err != nil {
-		t.Fatal(err)
-	}
+	checktest.Must(lists.Edit(t.Context(), blocked[0].List.ID, edit, todo.Writer{}))(t)
 	asks := func(c *todo.Chat, at time.Time) { c.Says(todo.Asks, "run `npm publish`\x1b[31m?\u202e", at) }
-	if _, err := lists.Hear(t.Context(), board.Conversation{Key: "main"}, asks); err != nil {
-		t.Fatal(err)
-	}
+	checktest.Must(lists.Hear(t.Context(), board.Conversation{Key: "main"}, asks))(t)
 	for args, want := range map[string]string{
 		"lists":                                 "(?m)^Part of main +0/1 +waiting +run `npm publish`\\\\x1b\\[31m\\?.*\nhelper: Part of main/agent:helper +0/1 +waiting +Part of main/agent:helper \\(Wh…",
 		"show Part of main --format statusline": "^0/1 asks: run `npm publish`\\\\x1b",

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/server/auth"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
@@ -68,8 +69,7 @@ func TestNotify(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	event, err := os.ReadFile("../../hook/testdata/claude-code-todowrite.json")
-	programtest.Check(t, err)
+	event := checktest.Must(os.ReadFile("../../hook/testdata/claude-code-todowrite.json"))(t)
 	hook(string(event))
 	hook(`{"session_id":"11111111-2222-4333-8444-555555555555","cwd":"/home/ada/parser","hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"npm publish"}}`)
 	d.expect("An agent waits for you", "Claude Code: 1 of 3 done")
@@ -108,8 +108,7 @@ func TestNotify(t *testing.T) {
 // Where people sign in, the operator is told of the lists of all of them, and of no text.
 func TestNotifyOfOthers(t *testing.T) {
 	d, tokens := newDesk(t), filepath.Join(t.TempDir(), "tokens")
-	token, err := auth.NewToken(tokens, auth.Token{Name: "ann", Principal: "ann", Scopes: []string{auth.ScopeWrite}})
-	programtest.Check(t, err)
+	token := checktest.Must(auth.NewToken(tokens, auth.Token{Name: "ann", Principal: "ann", Scopes: []string{auth.ScopeWrite}}))(t)
 	s := programtest.Serve(t, "--store", "memory", "--tokens", tokens, "--notify", d.url, "--public-url", "https://todo.example.com")
 	call := servertest.ModernCall(1, "TodoWrite", servertest.Todos("completed", "Ann's own"))
 	headers := append(servertest.ModernHeaders("tools/call", "TodoWrite"), "Authorization", "Bearer "+token)

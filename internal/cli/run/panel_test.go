@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/cli"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
@@ -61,8 +62,7 @@ func startStdio(t *testing.T, store, addr string) (write func(text string), log 
 // two seconds.
 func TestPanelTakeover(t *testing.T) {
 	t.Parallel() // most of it waits
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	programtest.Check(t, err)
+	l := checktest.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	l.Close()
 	store, addr := "sqlite:"+filepath.Join(t.TempDir(), "todo.db"), l.Addr().String()
 	write1, _, end1 := startStdio(t, store, addr)
@@ -91,8 +91,7 @@ func TestPanelPortTaken(t *testing.T) {
 	t.Parallel() // it tries again each second
 	b := board.NewBoard(memory.New())
 	defer b.Close()
-	own, err := edge.New(edge.Config{Board: b})
-	programtest.Check(t, err)
+	own := checktest.Must(edge.New(edge.Config{Board: b}))(t)
 	for _, handler := range []http.Handler{own, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})} {
 		asked := make(chan struct{}, 100)
 		other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -130,9 +129,7 @@ func TestDemo(t *testing.T) {
 		ended <- cli.Run(ctx, []string{"todo-mcp", "demo", "--pace", "1ms", "--addr", "127.0.0.1:0"}, env)
 	}()
 	url := regexp.MustCompile(`http://[0-9.:]+`).FindString(out.Await("Ctrl-C"))
-	if said := log.Await("browser"); !strings.Contains(said, "open "+url+"/ yourself") {
-		t.Errorf("without a browser it says %q", said)
-	}
+	checktest.Has(t, "without a browser it says", log.Await("browser"), "open "+url+"/ yourself")
 	if _, lists := programtest.Get(t, url+"/api/lists"); lists != "[]\n" {
 		t.Errorf("it has begun: %s", lists)
 	}

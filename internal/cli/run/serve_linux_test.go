@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
@@ -31,8 +32,7 @@ func firstRun(t *testing.T, home string, args ...string) (printed, opened string
 		stop()
 	}()
 	call := programtest.Call{Env: map[string]string{"HOME": home, "DISPLAY": ":0"}}
-	printed, err := call.Run(ctx, append([]string{"serve", "--open", "--addr", "127.0.0.1:0"}, args...)...)
-	programtest.Check(t, err)
+	printed = checktest.Must(call.Run(ctx, append([]string{"serve", "--open", "--addr", "127.0.0.1:0"}, args...)...))(t)
 	return printed, opened
 }
 
@@ -93,22 +93,17 @@ func TestLockedStore(t *testing.T) {
 	}
 	log := make(programtest.Lines, 100)
 	programtest.Call{Log: log}.Serve(t, "--store", "sqlite:"+path)
-	if line := log.Await("cannot be read now"); !strings.Contains(line, told) {
-		t.Errorf("serve: %s", line)
-	}
+	checktest.Has(t, "serve", log.Await("cannot be read now"), told)
 }
 
 // lock holds a store locked by statements until the test ends.
 func lock(t *testing.T, path string, statements ...string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", path)
-	programtest.Check(t, err)
+	db := checktest.Must(sql.Open("sqlite", path))(t)
 	t.Cleanup(func() { db.Close() })
 	db.SetMaxOpenConns(1)
 	for _, s := range statements {
-		if _, err := db.Exec(s); err != nil {
-			t.Fatal(err)
-		}
+		checktest.Must(db.Exec(s))(t)
 	}
 }
 
@@ -132,8 +127,7 @@ func TestAuditLog(t *testing.T) {
 	programtest.Succeeds(t, "restore", id, "1", "--store", store, "--audit-log", log)
 	_, err := programtest.Try(t, programtest.Succeeds(t, "export", "--store", store), "import", "--store", "sqlite:"+filepath.Join(dir, "other.db"), "--audit-log", log)
 	programtest.Check(t, err)
-	data, err := os.ReadFile(log)
-	programtest.Check(t, err)
+	data := checktest.Must(os.ReadFile(log))(t)
 	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 	for i, line := range lines {
 		if imported := i >= len(lines)-4; imported != strings.Contains(line, `"action":"import"`) || imported && strings.Contains(line, "tester") {

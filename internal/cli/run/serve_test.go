@@ -17,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/cli"
 	"github.com/todo-mcp/todo-mcp/internal/process"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
@@ -49,9 +50,7 @@ func TestServeWithoutASessionKeyFile(t *testing.T) {
 	if status, _, answer := servertest.Post(t, s.URL+"/mcp", servertest.Call(1, "create_todos", `{"items":["A"]}`), "Mcp-Session-Id", id); status != http.StatusOK || !strings.Contains(answer, "#1 A") {
 		t.Errorf("67: %d %s", status, answer)
 	}
-	if warning := log.Await("session.key"); !strings.Contains(warning, "session.key") {
-		t.Errorf("67: the warning does not name the file: %s", warning)
-	}
+	checktest.Has(t, "67: the warning does not name the file", log.Await("session.key"), "session.key")
 }
 
 // BAD-INPUT 58: a server that is stopped closes its streams and ends without an
@@ -81,9 +80,7 @@ func TestServeStopsAndResumes(t *testing.T) {
 		t.Error(err)
 	}
 	second, session := connect()
-	if text := create(session, "B"); !strings.Contains(text, "#1 A\n  [ ] #2 B") {
-		t.Errorf("the list does not continue after the restart: %s", text)
-	}
+	checktest.Has(t, "the list does not continue after the restart", create(session, "B"), "#1 A\n  [ ] #2 B")
 	second.End(t)
 }
 
@@ -96,9 +93,7 @@ func TestServeTellsCardsItsPanel(t *testing.T) {
 		t.Errorf("the model reads the address: %s", hello)
 	}
 	_, _, body := servertest.Post(t, s.URL+"/mcp", servertest.Call(2, "TodoWrite", servertest.Todos("pending", "A")), "Mcp-Session-Id", header.Get("Mcp-Session-Id"))
-	if !strings.Contains(body, `"panel":"`+s.URL+`/lists/`) {
-		t.Errorf("no panel in %s", body)
-	}
+	checktest.Has(t, "no panel in", body, `"panel":"`+s.URL+`/lists/`)
 }
 
 // Without --admin-addr metrics are on the main address, with it on that one alone.
@@ -151,8 +146,7 @@ func TestServeTLS(t *testing.T) {
 	folder := t.TempDir()
 	cert, key, tokens := filepath.Join(folder, "cert.pem"), filepath.Join(folder, "key.pem"), filepath.Join(folder, "tokens")
 	programtest.Certify(t, cert, key, 1)
-	token, err := auth.NewToken(tokens, auth.Token{Name: "ann", Scopes: []string{auth.ScopeWrite}})
-	programtest.Check(t, err)
+	token := checktest.Must(auth.NewToken(tokens, auth.Token{Name: "ann", Scopes: []string{auth.ScopeWrite}}))(t)
 	s := programtest.Serve(t, "--store", "memory", "--tls-cert", cert, "--tls-key", key, "--tokens", tokens)
 	if !strings.HasPrefix(s.URL, "https://") {
 		t.Fatalf("it says %s", s.URL)
@@ -163,8 +157,7 @@ func TestServeTLS(t *testing.T) {
 	}
 	post := func() http.Response {
 		t.Helper()
-		res, err := client.Post(s.URL+"/signin", "application/x-www-form-urlencoded", strings.NewReader("token="+token))
-		programtest.Check(t, err)
+		res := checktest.Must(client.Post(s.URL+"/signin", "application/x-www-form-urlencoded", strings.NewReader("token="+token)))(t)
 		res.Body.Close()
 		return *res
 	}
@@ -172,9 +165,7 @@ func TestServeTLS(t *testing.T) {
 	if cookie := res.Header.Get("Set-Cookie"); !strings.HasPrefix(cookie, "__Host-todo-signed-in=") || !strings.Contains(cookie, "Secure") {
 		t.Errorf("cookie %q", cookie)
 	}
-	if res.Proto != "HTTP/2.0" {
-		t.Errorf("it speaks %s", res.Proto)
-	}
+	checktest.Same(t, "it speaks", res.Proto, "HTTP/2.0")
 	until := func(want int64) {
 		t.Helper()
 		for deadline := time.Now().Add(time.Minute); ; {
@@ -199,8 +190,7 @@ func TestServeTLS(t *testing.T) {
 // proxy says, and a client's own word for it is not believed.
 func TestServeBehindProxy(t *testing.T) {
 	tokens := filepath.Join(t.TempDir(), "tokens")
-	token, err := auth.NewToken(tokens, auth.Token{Name: "ann", Scopes: []string{auth.ScopeWrite}})
-	programtest.Check(t, err)
+	token := checktest.Must(auth.NewToken(tokens, auth.Token{Name: "ann", Scopes: []string{auth.ScopeWrite}}))(t)
 	s := programtest.Serve(t, "--store", "memory", "--trusted-proxies", "127.0.0.1", "--public-url", "https://Todo.Example.com", "--tokens", tokens)
 	ask := func(forwarded, token string) int {
 		status, _ := programtest.Get(t, s.URL+"/api/lists", "Host", "todo.example.com", "X-Forwarded-For", forwarded, "Authorization", "Bearer "+token)
@@ -218,9 +208,7 @@ func TestServeBehindProxy(t *testing.T) {
 		return tries
 	}
 	allowed := untilLimited("198.51.100.7, 192.0.2.2")
-	if status := ask("192.0.2.1, 192.0.2.3", "todo_wrong"); status != http.StatusUnauthorized {
-		t.Errorf("another client: %d", status)
-	}
+	checktest.Same(t, "another client", ask("192.0.2.1, 192.0.2.3", "todo_wrong"), http.StatusUnauthorized)
 	// One more try is allowed now and then.
 	if tries := untilLimited("203.0.113.9, 192.0.2.2"); tries > allowed/2 {
 		t.Errorf("a client that says it is another one has %d tries, and had %d", tries, allowed)
@@ -309,12 +297,10 @@ func TestHookTool(t *testing.T) {
 {"jsonrpc":"2.0","id":"t","method":"tools/list"}
 `
 	for n, c := range calls {
-		arguments, err := json.Marshal(c.arguments)
-		programtest.Check(t, err)
+		arguments := checktest.Must(json.Marshal(c.arguments))(t)
 		in += fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"todo_hook","arguments":%s}}`+"\n", n, arguments)
 	}
-	out, err := programtest.Call{In: strings.NewReader(in)}.Run(t.Context(), "stdio", "--store", store)
-	programtest.Check(t, err)
+	out := checktest.Must(programtest.Call{In: strings.NewReader(in)}.Run(t.Context(), "stdio", "--store", store))(t)
 	answered := 0
 	for line := range strings.Lines(out) {
 		var a struct {
@@ -345,8 +331,7 @@ func TestHookTool(t *testing.T) {
 		t.Errorf("the lists are %s", lists)
 	}
 	// The chat is there as long as the host that started the server, which is a part of this process.
-	st, err := sqlite.Open(strings.TrimPrefix(store, "sqlite:"), board.Keep{})
-	programtest.Check(t, err)
+	st := checktest.Must(sqlite.Open(strings.TrimPrefix(store, "sqlite:"), board.Keep{}))(t)
 	chats, err := st.Chats(t.Context(), board.ChatQuery{})
 	if isHosts := func(h todo.Here) bool { return h.Process == todo.HostProcess+process.Host() }; err != nil || len(chats) != 1 || !slices.ContainsFunc(chats[0].Here[:], isHosts) {
 		t.Errorf("the chats are %+v, %v", chats, err)

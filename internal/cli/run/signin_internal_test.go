@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/cli/app"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
@@ -39,9 +41,7 @@ func TestServeLAN(t *testing.T) {
 	if address == nil || !strings.Contains(stdout, "\u2588") {
 		t.Fatalf("printed: %s", stdout)
 	}
-	if said := log.Await("browser"); !strings.Contains(said, "open "+address[0]+" yourself") {
-		t.Errorf("--open opens another page: %s", said)
-	}
+	checktest.Has(t, "--open opens another page", log.Await("browser"), "open "+address[0]+" yourself")
 	base, token := address[1], "Bearer "+address[2]
 	for url, want := range map[string]int{"/api/lists": 401, "/metrics": 401, "/signin": 200} {
 		if status, _ := programtest.Get(t, base+url); status != want {
@@ -95,8 +95,7 @@ func TestLANAddress(t *testing.T) {
 // a place that cannot be read is said to be, left as it is, and not tried for ever.
 func TestSessionKeyFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state", "session.key")
-	first, err := loadOrStoreKey(path)
-	programtest.Check(t, err)
+	first := checktest.Must(loadOrStoreKey(path))(t)
 	if again, err := loadOrStoreKey(path); err != nil || !bytes.Equal(first, again) {
 		t.Errorf("the second time: %x, %v", again, err)
 	}
@@ -120,9 +119,7 @@ func TestSessionKeyFile(t *testing.T) {
 			programtest.Check(t, c.make(path))
 			before, _ := os.ReadFile(path)
 			_, err := loadOrStoreKey(path)
-			if (err == nil) != c.good {
-				t.Errorf("it says %v", err)
-			}
+			checktest.Same(t, fmt.Sprintf("it says %v", err), err == nil, c.good)
 			if err != nil {
 				programtest.CheckPrintable(t, err)
 			}

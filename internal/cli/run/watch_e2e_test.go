@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
@@ -31,8 +32,7 @@ func newTerminal(t *testing.T, db string) terminal {
 		t.Fatal("this test needs tmux: apt-get install tmux, or `make deps`")
 	}
 	bin := t.TempDir()
-	self, err := os.Executable()
-	programtest.Check(t, err)
+	self := checktest.Must(os.Executable())(t)
 	programtest.Check(t, os.Symlink(self, filepath.Join(bin, "todo-mcp")))
 	term := terminal{t, t.TempDir()}
 	term.tmux("-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24",

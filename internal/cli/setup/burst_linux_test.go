@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
@@ -45,12 +46,9 @@ func (r hookRig) lock() (unlock func()) {
 		r.call(planOf("pending"))
 		_ = r.lists() // there is a store
 	}
-	db, err := sql.Open("sqlite", filepath.Join(r.state, "todo.db"))
-	programtest.Check(r, err)
+	db := checktest.Must(sql.Open("sqlite", filepath.Join(r.state, "todo.db")))(r)
 	db.SetMaxOpenConns(1)
-	if _, err := db.Exec("BEGIN IMMEDIATE"); err != nil {
-		r.Fatal(err)
-	}
+	checktest.Must(db.Exec("BEGIN IMMEDIATE"))(r)
 	return func() { db.Close() }
 }
 
@@ -93,9 +91,7 @@ func TestLockedStoreLosesNothing(t *testing.T) {
 	r.burst([]string{eventOf("completed")})
 	r.burst([]string{`{"session_id":"s","hook_event_name":"UserPromptSubmit","prompt":"go"}`})
 	unlock()
-	if log := r.log(); !strings.Contains(log, "deadline") {
-		t.Errorf("the log is %q", log)
-	}
+	checktest.Has(t, "the log is", r.log(), "deadline")
 	r.expect("Write at revision 2 with 1 items")
 }
 

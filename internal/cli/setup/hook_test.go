@@ -16,6 +16,7 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/atomicfile"
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/cli"
 	"github.com/todo-mcp/todo-mcp/internal/hook"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
@@ -28,9 +29,7 @@ type hookRig struct {
 	state string // the state folder
 }
 
-func newHookRig(t *testing.T) hookRig {
-	return hookRig{t, filepath.Join(t.TempDir(), "todo-mcp")}
-}
+func newHookRig(t *testing.T) hookRig { return hookRig{t, filepath.Join(t.TempDir(), "todo-mcp")} }
 
 // call calls the hook as a host does, which must succeed and print nothing.
 func (r hookRig) call(event io.Reader) {
@@ -56,8 +55,7 @@ func (r hookRig) log() string {
 func (r hookRig) open() board.Store {
 	r.Helper()
 	left := hook.Front{Spool: hook.Spool{File: r.spool(), Log: func(err error) { r.Log(err) }}}
-	st, err := sqlite.Open(filepath.Join(r.state, "todo.db"), board.Keep{Before: left.Settle})
-	programtest.Check(r, err)
+	st := checktest.Must(sqlite.Open(filepath.Join(r.state, "todo.db"), board.Keep{Before: left.Settle}))(r)
 	left.Store = st
 	for read := 0; r.left() > 0 && read < 60; read++ {
 		_, _ = st.Position(r.Context())
@@ -78,8 +76,7 @@ func (r hookRig) lists() (found []string) {
 	r.Helper()
 	st := r.open()
 	defer st.Close()
-	lists, err := st.Find(r.Context(), board.Query{})
-	programtest.Check(r, err)
+	lists := checktest.Must(st.Find(r.Context(), board.Query{}))(r)
 	for _, l := range lists {
 		found = append(found, fmt.Sprintf("%s at revision %d with %d items", l.Title(), l.Revision, len(l.Items)))
 	}
@@ -88,9 +85,7 @@ func (r hookRig) lists() (found []string) {
 
 func (r hookRig) expect(lists ...string) {
 	r.Helper()
-	if diff := cmp.Diff(lists, r.lists()); diff != "" {
-		r.Errorf("lists (-want +got):\n%s", diff)
-	}
+	checktest.Same(r, "lists (-want +got)", cmp.Diff(lists, r.lists()), "")
 }
 
 func planOf(status string) io.Reader { return strings.NewReader(eventOf(status)) }
@@ -106,9 +101,7 @@ func TestHookOnAnEndlessEvent(t *testing.T) {
 	in, out := io.Pipe()
 	defer out.Close()
 	r.call(in)
-	if log := r.log(); !strings.Contains(log, "gave up after") {
-		t.Errorf("the log is %q", log)
-	}
+	checktest.Has(t, "the log is", r.log(), "gave up after")
 }
 
 // BAD-INPUT 162, 98: an event ends where its JSON does, behind whatever marks: a host that keeps
@@ -132,8 +125,7 @@ func TestExportHasWhatHooksLeft(t *testing.T) {
 	if n := r.left(); n != 1 {
 		t.Fatalf("%d events are left", n)
 	}
-	unlock, err := atomicfile.TryLock(r.spool() + "-apply") // who applies it takes its time
-	programtest.Check(t, err)
+	unlock := checktest.Must(atomicfile.TryLock(r.spool() + "-apply"))(t)
 	export := func() (string, error) {
 		return programtest.Call{Env: map[string]string{"XDG_STATE_HOME": filepath.Dir(r.state)}}.Run(t.Context(), "export")
 	}
@@ -178,8 +170,7 @@ func TestHookTwiceAtOnce(t *testing.T) {
 	play := func(times int) []string {
 		r := newHookRig(t)
 		for _, name := range events {
-			event, err := os.ReadFile(filepath.Join("..", "..", "hook", "testdata", name+".json"))
-			programtest.Check(t, err)
+			event := checktest.Must(os.ReadFile(filepath.Join("..", "..", "hook", "testdata", name+".json")))(t)
 			var calls sync.WaitGroup
 			for range times {
 				calls.Go(func() { r.call(bytes.NewReader(event)) })
@@ -221,9 +212,7 @@ func TestHookPassesOn(t *testing.T) {
 	event := `{"session_id":"s","cwd":"/w","hook_event_name":"PostToolUse","tool_name":"update_plan","tool_input":{"plan":[{"step":"Write","status":"pending"}]}}`
 	stop := `{"session_id":"s","cwd":"/w","hook_event_name":"Stop","stop_hook_active":false}`
 	for _, silent := range []string{call(s.URL, "secret", event), call(s.URL, "", event), call("http://127.0.0.1:1", token, event), call(s.URL+"/nowhere", token, event), call(s.URL, token, event), call(s.URL, token, stop)} {
-		if silent != "" {
-			t.Errorf("it prints %q", silent)
-		}
+		checktest.Same(t, "it prints", silent, "")
 	}
 	if log := r.log(); strings.Count(log, "\n") != 4 || strings.Contains(log, token) || strings.Contains(log, "secret") {
 		t.Errorf("the log is %q", log)
@@ -258,9 +247,7 @@ func doctor(t *testing.T, cursorCalls string, args ...string) diagnosis {
 	t.Setenv("USERPROFILE", home)
 	call := programtest.Call{Env: map[string]string{"HOME": home, "PATH": os.Getenv("PATH"), "TODO_AUDIT_LOG": os.Getenv("TODO_AUDIT_LOG")}}
 	printed, err := call.Run(t.Context(), append([]string{"doctor"}, args...)...)
-	if (err == nil) != strings.Contains(printed, "\nProblems: 0,") {
-		t.Errorf("the error is %v after\n%s", err, printed)
-	}
+	checktest.Same(t, fmt.Sprintf("the error is %v after\n%s", err, printed), err == nil, strings.Contains(printed, "\nProblems: 0,"))
 	return diagnosis(printed)
 }
 
@@ -335,8 +322,6 @@ func TestStoreFills(t *testing.T) {
 	}
 	_, metrics := programtest.Get(t, s.URL+"/metrics")
 	for _, name := range []string{"\ntodo_store_bytes ", "\ntodo_store_max_bytes 1e+06", "\ntodo_store_damaged_rows 0"} {
-		if !strings.Contains(metrics, name) {
-			t.Errorf("no %q in\n%s", name, metrics)
-		}
+		checktest.Has(t, "no", metrics, name)
 	}
 }

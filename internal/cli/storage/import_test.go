@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/cli/app"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
@@ -46,8 +47,7 @@ func imports(t testing.TB, store board.Store, revisions ...todo.Snapshot) (missi
 	for _, r := range revisions {
 		programtest.Check(t, app.PrintJSON(&lines, r, ""))
 	}
-	read, err := readExport(bytes.NewReader(lines.Bytes()))
-	programtest.Check(t, err)
+	read := checktest.Must(readExport(bytes.NewReader(lines.Bytes())))(t)
 	i := importer{store: store, in: bytes.NewReader(lines.Bytes()), lists: read}
 	missing, err = i.plan(t.Context())
 	if err == nil {
@@ -214,9 +214,8 @@ func TestImportRefusesALargeList(t *testing.T) {
 		s.LastID = n + 1
 		s.Items = append(s.Items, todo.Item{ID: strconv.Itoa(n + 1), Text: strings.Repeat("x", todo.MaxText), Status: todo.Pending})
 	}
-	line, err := json.Marshal(s)
-	programtest.Check(t, err)
-	_, err = programtest.Try(t, string(line)+"\n", "import", "--store", "memory")
+	line := checktest.Must(json.Marshal(s))(t)
+	_, err := programtest.Try(t, string(line)+"\n", "import", "--store", "memory")
 	if err == nil || !strings.Contains(err.Error(), "the texts of a list are at most 256 kB together, these are 260 kB") {
 		t.Error(err)
 	}
@@ -236,9 +235,7 @@ func TestExportKeepsHands(t *testing.T) {
 	var first, second bytes.Buffer
 	programtest.Check(t, app.PrintJSON(&first, want, ""))
 	store := memory.New()
-	if _, err := imports(t, store, want); err != nil {
-		t.Fatal(err)
-	}
+	checktest.Must(imports(t, store, want))(t)
 	here, err := store.Load(t.Context(), "list", 0)
 	if err == nil {
 		err = app.PrintJSON(&second, here, "")
@@ -290,8 +287,7 @@ func TestImportIsNoUse(t *testing.T) {
 	if got := programtest.Succeeds(t, "export", "--store", "sqlite:"+file); got != days {
 		t.Errorf("%d bytes are here of %d", len(got), len(days))
 	}
-	st, err := sqlite.Open(file, board.Keep{Begun: 1000})
-	programtest.Check(t, err)
+	st := checktest.Must(sqlite.Open(file, board.Keep{Begun: 1000}))(t)
 	defer st.Close()
 	b := board.NewBoard(st)
 	defer b.Close()

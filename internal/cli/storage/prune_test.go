@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/cli"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/internal/store/sqlite"
@@ -40,10 +41,9 @@ func TestOldNotesGo(t *testing.T) {
 // note notes that something was told some time ago.
 func note(t *testing.T, path string, n board.Notice, ago time.Duration) {
 	t.Helper()
-	store, err := sqlite.Open(path, board.Keep{})
-	programtest.Check(t, err)
+	store := checktest.Must(sqlite.Open(path, board.Keep{}))(t)
 	defer store.Close()
-	err = store.Update(t.Context(), board.Key{Chat: "c"}, func(tx board.Tx) error {
+	err := store.Update(t.Context(), board.Key{Chat: "c"}, func(tx board.Tx) error {
 		_, err := tx.Claim(t.Context(), n, time.Now().Add(-ago), 0)
 		if err == nil && ago > 0 { // and a hook said who makes a call
 			err = tx.SetKey(t.Context(), board.ChatKey{Principal: n.Principal, Kind: board.CallKey, Text: n.What}, "chat", time.Now().Add(-ago))
@@ -56,8 +56,7 @@ func note(t *testing.T, path string, n board.Notice, ago time.Duration) {
 // oldNotes counts the notes of tests that are in a file.
 func oldNotes(t *testing.T, path string) (n int) {
 	t.Helper()
-	db, err := sql.Open("sqlite", path)
-	programtest.Check(t, err)
+	db := checktest.Must(sql.Open("sqlite", path))(t)
 	defer db.Close()
 	programtest.Check(t, db.QueryRow(`SELECT (SELECT count(*) FROM notices WHERE what LIKE 'old%') + (SELECT count(*) FROM keys)`).Scan(&n))
 	return n
