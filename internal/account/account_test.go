@@ -283,9 +283,7 @@ func TestHandWithoutAgent(t *testing.T) {
 	h.next(true, func(s *todo.Snapshot) {
 		s.Items[0].Text, s.Items[0].PersonEdit = "X", todo.PersonEdit{Text: "X", Replaced: "A", Revision: 2}
 	})
-	if got := said(h, 2); got != "; " {
-		t.Errorf("%q", got)
-	}
+	checktest.Same(t, "edits", said(h, 2), "; ")
 }
 
 // The revision with which an agent overrode a person is known by what it overrode.
@@ -313,9 +311,7 @@ func TestOverrode(t *testing.T) {
 		for _, i := range items {
 			got = append(got, i.ID)
 		}
-		if text := fmt.Sprint(got, order); text != c.want {
-			t.Errorf("%s, want %s", text, c.want)
-		}
+		checktest.Same(t, "items and order", fmt.Sprint(got, order), c.want)
 	}
 }
 
@@ -442,9 +438,7 @@ func TestDay(t *testing.T) {
 		t.Error(diff)
 	}
 	west := checktest.Must(time.LoadLocation("America/New_York"))(t) // where "late" was done on the first
-	if got := d.told(noon.In(west))[0]; got != "2026-03-02: 2 lists, 5 done, 1 failed, 1 wait, 0 open, 27m0s" {
-		t.Error(got)
-	}
+	checktest.Same(t, "told in the west", d.told(noon.In(west))[0], "2026-03-02: 2 lists, 5 done, 1 failed, 1 wait, 0 open, 27m0s")
 }
 
 // A list at work counts until now, and one whose agent asks waits.
@@ -532,9 +526,7 @@ func TestListsOfADayThatReadAlike(t *testing.T) {
 			}
 			got += ";"
 		}
-		if got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		checktest.Same(t, "a group", got, want)
 	}
 }
 

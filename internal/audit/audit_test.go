@@ -161,14 +161,10 @@ func TestUnknownAndRefused(t *testing.T) {
 	for _, refusal := range []error{&todo.InputError{}, board.ErrUnknownOutcome} { // of the function itself
 		next.List.ID, next.Revision = "b", 2
 		err := full.Update(t.Context(), board.Key{}, func(tx board.Tx) error {
-			if _, err := tx.Save(t.Context(), next); err != nil {
-				t.Error(err)
-			}
+			checktest.Check(t, checktest.Err(tx.Save(t.Context(), next)))
 			return refusal
 		})
-		if !errors.Is(err, refusal) {
-			t.Error(err)
-		}
+		checktest.Is(t, "error", err, refusal)
 	}
 	check(t, out, "outcome list", "unknown a", "applied b")
 }
@@ -266,9 +262,7 @@ func TestFullDisk(t *testing.T) {
 		save(t, st, fmt.Sprint(big, n), 1)
 	}
 	out.space = 1 << 30
-	if err := log.Check(); err != nil {
-		t.Error(err)
-	}
+	checktest.Check(t, log.Check())
 	checktest.Has(t, "what did not fit is not counted", out.String(), `"action":"lost","lines":`)
 }
 

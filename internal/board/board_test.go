@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
@@ -33,13 +34,9 @@ func TestBoardOperations(t *testing.T) {
 		t.Errorf("repeat: %+v, %v", again, err)
 	}
 	w.Operation.Digest = "y"
-	if _, err := b.As("").Apply(t.Context(), w); !errors.Is(err, board.ErrOperationReused) {
-		t.Errorf("reuse: %v", err)
-	}
+	checktest.Is(t, "reuse", checktest.Err(b.As("").Apply(t.Context(), w)), board.ErrOperationReused)
 	w.Operation.Digest = "x"
-	if _, err := b.As("somebody").Apply(t.Context(), w); !errors.Is(err, board.ErrOperationReused) {
-		t.Errorf("reuse by another principal: %v", err)
-	}
+	checktest.Is(t, "reuse by another principal", checktest.Err(b.As("somebody").Apply(t.Context(), w)), board.ErrOperationReused)
 }
 
 // unknownOutcomeStore makes updates, but returns ErrUnknownOutcome for the first n.
@@ -107,9 +104,7 @@ func TestWatcherSkipsToTheNewest(t *testing.T) {
 		w.Close()
 		b.Close()
 		for _, closed := range []*board.Watcher{w, w, open, b.As("").Watch(nil)} {
-			if _, err := closed.Next(t.Context()); !errors.Is(err, board.ErrClosed) {
-				t.Errorf("closed: %v", err)
-			}
+			checktest.Is(t, "closed", checktest.Err(closed.Next(t.Context())), board.ErrClosed)
 		}
 	})
 }
@@ -282,9 +277,7 @@ func TestSlowFollowerLosesTheOldestCalls(t *testing.T) {
 		last = must(calls.Next(t.Context()))(t)
 	}
 	calls.Close()
-	if _, err := calls.Next(t.Context()); !errors.Is(err, board.ErrClosed) {
-		t.Errorf("closed: %v", err)
-	}
+	checktest.Is(t, "closed", checktest.Err(calls.Next(t.Context())), board.ErrClosed)
 }
 
 // W2: a writer is answered when those who follow calls have dealt with the call, and of

@@ -54,9 +54,7 @@ func TestWhatWasReadIsStored(t *testing.T) {
 			t.Fatalf("shown %v, %v", shown.Items, err)
 		}
 	}
-	if store.updates != 1 {
-		t.Errorf("%d times stored, want once", store.updates)
-	}
+	checktest.Same(t, "times stored", store.updates, 1)
 	out, err := other.As("").Apply(t.Context(), whole(target("a").Conversation, todo.Line{Text: "A", Active: "A", Status: "pending"}))
 	if err != nil || len(out.Unseen) > 0 || len(out.After.Items) != 1 {
 		t.Errorf("told of %v, %v, %v", out.Unseen, out.After.Items, err)

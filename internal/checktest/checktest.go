@@ -3,6 +3,7 @@
 package checktest
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -45,4 +46,25 @@ func Has(t testing.TB, what any, text string, others ...string) {
 			t.Errorf("%v: no %s in %s", what, other, text)
 		}
 	}
+}
+
+// Err returns the error of a call of two results.
+func Err(_ any, err error) error { return err }
+
+// Is checks that an error is another one, as errors.Is says.
+func Is(t testing.TB, what any, err, target error) {
+	t.Helper()
+	if !errors.Is(err, target) {
+		t.Errorf("%v: %v, want %v", what, err, target)
+	}
+}
+
+// Fails checks that there is an error, which has texts.
+func Fails(t testing.TB, what any, err error, texts ...string) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("%v: no error, want %q", what, texts)
+		return
+	}
+	Has(t, what, err.Error(), texts...)
 }

@@ -19,6 +19,7 @@ import (
 	"mvdan.cc/sh/v3/interp"
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
@@ -51,9 +52,7 @@ func TestDocsCommandsRun(t *testing.T) {
 				t.Parallel()
 				r := reader{t: t, home: t.TempDir(), server: server}
 				programtest.Check(t, os.CopyFS(r.home, os.DirFS(home)))
-				if err := r.follow(b.code); err != nil {
-					t.Error(err)
-				}
+				checktest.Check(t, r.follow(b.code))
 			})
 		}
 	}

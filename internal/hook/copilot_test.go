@@ -68,9 +68,7 @@ func TestCopilot(t *testing.T) {
 	checktest.Check(t, r.tell(update))
 	want := "list 1, \"Write the lexer +1\", of copilot-cli in /home/ada/parser, mirror:" + copilotChat + ", mirrored true, waiting, archived false\n" +
 		"revision 2 by sql of copilot-cli , person false\n1 pending Write the lexer\n2 completed Read the grammar\n3 blocked Ask\n"
-	if got := strings.Join(r.board(), ""); got != want {
-		t.Errorf("%s\nwant\n%s", got, want)
-	}
+	checktest.Same(t, "the board", strings.Join(r.board(), ""), want)
 }
 
 // BAD-INPUT 115: Copilot CLI's session.db: huge, a folder, damaged, locked, of another schema,

@@ -439,13 +439,9 @@ func TestNoStore(t *testing.T) {
 	r := newRig(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := hook.Do(ctx, e, r.open); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
+	checktest.Is(t, "error", checktest.Err(hook.Do(ctx, e, r.open)), context.Canceled)
 	r.expectNone()
-	if _, err := hook.Read(io.MultiReader(strings.NewReader("{"), iotest.ErrReader(broken))); !errors.Is(err, broken) {
-		t.Error(err)
-	}
+	checktest.Is(t, "error", checktest.Err(hook.Read(io.MultiReader(strings.NewReader("{"), iotest.ErrReader(broken)))), broken)
 }
 
 // FuzzEvents: whatever a hook is told, it does not panic, every list on the board is one that

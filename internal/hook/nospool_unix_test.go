@@ -45,9 +45,7 @@ func TestNoSpool(t *testing.T) {
 			r := newSpoolRig(t)
 			r.Left = func() {}
 			if place != "-add" {
-				if _, err := r.tell(steps("a", "1")); err != nil {
-					t.Error(err)
-				}
+				checktest.Check(t, checktest.Err(r.tell(steps("a", "1"))))
 			}
 			_ = os.Remove(r.File + place)
 			victim := filepath.Join(filepath.Dir(r.File), "victim")

@@ -168,9 +168,7 @@ func TestSpoolIDsGrow(t *testing.T) {
 	broken := failing{Store: r.store, chat: "a"}
 	for n, step := range []string{"2", "3"} {
 		r.takes(steps("b", step))
-		if err := r.Drain(t.Context(), broken); err == nil {
-			t.Error("the store does not fail")
-		}
+		checktest.Fails(t, "the store does not fail", r.Drain(t.Context(), broken))
 		r.left(1)
 		if last := r.read()[strings.LastIndex(r.read(), "-"):]; last[1:21] != fmt.Sprintf("%020d", tomorrow.UnixNano()+int64(n)+1) {
 			t.Errorf("the last id is %s", last)
@@ -196,9 +194,7 @@ func TestSpoolKeepsWhatFails(t *testing.T) {
 	r := newSpoolRig(t)
 	r.broken = errors.New("broken")
 	for _, step := range []string{"1", "2"} {
-		if _, err := r.tell(steps("a", step)); !errors.Is(err, r.broken) {
-			t.Error(err)
-		}
+		checktest.Is(t, "error", checktest.Err(r.tell(steps("a", step))), r.broken)
 	}
 	if told, err := r.tell(`{"session_id":"a","hook_event_name":"SessionStart","source":"resume"}`); !errors.Is(err, r.broken) || told != "" {
 		t.Error(told, err)
@@ -213,9 +209,7 @@ func TestSpoolKeepsWhatFails(t *testing.T) {
 	r.write(before)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := r.Drain(ctx, r.store); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
+	checktest.Is(t, "error", r.Drain(ctx, r.store), context.Canceled)
 	r.expect(2, "a: 1 2")
 	r.drains()
 	r.expect(0, "a: 1 2")
@@ -234,9 +228,7 @@ func TestSpoolKilledWhileApplying(t *testing.T) {
 	}
 	var atKill string
 	killed := failing{r.store, "b", func() { atKill = r.read() }}
-	if err := r.Drain(t.Context(), killed); err == nil {
-		t.Error("the store does not fail")
-	}
+	checktest.Fails(t, "the store does not fail", r.Drain(t.Context(), killed))
 	r.write(atKill + line(came.Add(time.Hour), steps("b", "2"))[:150]) // and one that was killed as it wrote
 	r.takes(steps("b", "3"))
 	r.drains()
@@ -370,9 +362,7 @@ func TestSpoolBeforeABrokenStore(t *testing.T) {
 		r.Front.Store = &broken
 		tell := func(event string) { r.takes(event) }
 		find := func() { // by who is told of the failure
-			if _, err := r.store.Find(t.Context(), board.Query{}); err != nil {
-				t.Error(err)
-			}
+			checktest.Check(t, checktest.Err(r.store.Find(t.Context(), board.Query{})))
 		}
 		tell(steps("a", "1"))
 		find()
@@ -428,9 +418,7 @@ func TestSpoolOfABrokenList(t *testing.T) {
 		t.Errorf("%q, %v", aside, err)
 	}
 	broken.before = func() { broken.chat = "nobody" } // from its second event on it would do
-	if err := r.Drain(t.Context(), &broken); err == nil {
-		t.Error("the store does not fail")
-	}
+	checktest.Fails(t, "the store does not fail", r.Drain(t.Context(), &broken))
 	r.expect(2, "b: 1 3")
 	checktest.Check(t, r.Drain(t.Context(), r.store))
 	r.expect(0, "a: 0 2", "b: 1 3")
@@ -501,8 +489,6 @@ func TestDamagedSpool(t *testing.T) {
 	}
 	r.write(thousand.String()) // the store is well again
 	r.Front.Store, r.broken = nil, nil
-	if _, err := r.tell(steps("d", "1")); err == nil || !strings.Contains(err.Error(), "applied at once") {
-		t.Error(err)
-	}
+	checktest.Fails(t, "error", checktest.Err(r.tell(steps("d", "1"))), "applied at once")
 	r.expect(1000, "a: secret", "d: 1")
 }

@@ -165,9 +165,7 @@ func TestHooksOfAServerOverHTTP(t *testing.T) {
 			t.Errorf("request %d of %d tells of the edit %d times, want %d", n, len(turns), got, want)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(r.home, ".local", "state", "todo-mcp")); err == nil {
-		t.Error("a hook wrote on this machine")
-	}
+	checktest.Fails(t, "a hook wrote on this machine", checktest.Err(os.Stat(filepath.Join(r.home, ".local", "state", "todo-mcp"))))
 }
 
 // Tasks of Claude Code itself are on the board, with their ids and what they wait for.

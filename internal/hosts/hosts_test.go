@@ -258,9 +258,7 @@ func TestInstalledServersAreListed(t *testing.T) {
 				t.Log(run(install...))
 				listed := run(c.list...)
 				t.Logf("LISTED\n%s", listed)
-				if !strings.Contains(listed, expect) {
-					t.Errorf("%q is not listed", expect)
-				}
+				checktest.Has(t, "listed", listed, expect)
 			}
 			run(serverFile, "uninstall", "--yes", c.name)
 			if listed := run(c.list...); strings.Contains(listed, "todo") {
@@ -331,9 +329,7 @@ func TestAllowedTools(t *testing.T) {
 			for _, allow := range []string{"--allow", "--allow=false"} {
 				run(serverFile, "install", "--yes", allow, c.name)
 				says := map[string]string{"--allow": "its tools are allowed", "--allow=false": "it asks each time"}[allow]
-				if said := run(serverFile, "doctor", "--addr", "127.0.0.1:0"); !strings.Contains(said, c.title+": "+says) {
-					t.Errorf("doctor does not say %q", says)
-				}
+				checktest.Has(t, fmt.Sprintf("doctor does not say %q", says), run(serverFile, "doctor", "--addr", "127.0.0.1:0"), c.title+": "+says)
 				r.model.begin(newPlan("Plan "+allow, 2, 0))
 				run(args...)
 			}

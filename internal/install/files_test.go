@@ -130,9 +130,7 @@ func TestChangedMeanwhile(t *testing.T) {
 			if r.write(path, c.after); c.after == "" {
 				_ = os.Remove(path)
 			}
-			if _, err := change.Write(); err == nil || !strings.Contains(err.Error(), path+" is left as it was: another program changed it") {
-				t.Errorf("%s: %v", name, err)
-			}
+			checktest.Fails(t, name, checktest.Err(change.Write()), path+" is left as it was: another program changed it")
 			if now, _ := os.ReadFile(path); string(now) != c.after {
 				t.Errorf("%s: it has %s", name, now)
 			}

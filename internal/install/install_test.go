@@ -101,9 +101,7 @@ func TestServerString(t *testing.T) {
 		"http://h:1/mcp":                       {URL: "http://u:p@h:1/mcp?token=x"},
 		"an address":                           {URL: "http://%zz"},
 	} {
-		if got := s.String(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		checktest.Same(t, "the server", s.String(), want)
 	}
 }
 

@@ -26,8 +26,7 @@ func editOf(name, text string) (e *edit, err error) {
 // jsonEdit returns the edit of a file of JSON with a text.
 func jsonEdit(t *testing.T, text string) *edit {
 	t.Helper()
-	e, err := editOf("x.json", text)
-	checktest.Check(t, err)
+	e := checktest.Must(editOf("x.json", text))(t)
 	return e
 }
 

@@ -75,9 +75,7 @@ func (r *rig) read(path string) string {
 func (r *rig) look() install.State {
 	r.Helper()
 	s, err := r.Look(r.m, install.Options{})
-	if err != nil {
-		r.Error(err)
-	}
+	checktest.Check(r.T, err)
 	return s
 }
 

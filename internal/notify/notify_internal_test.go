@@ -89,9 +89,7 @@ func (d *desk) expect(wait time.Duration, want ...string) {
 	d.Helper()
 	time.Sleep(wait)
 	synctest.Wait()
-	if diff := cmp.Diff(want, d.told); diff != "" {
-		d.Error(diff)
-	}
+	checktest.Same(d, "told (-want +got)", cmp.Diff(want, d.told), "")
 	d.told = nil
 }
 
@@ -142,9 +140,7 @@ func TestLooksAtRest(t *testing.T) {
 			time.Sleep(wait)
 			return d.store.looks.Load() - before
 		}
-		if n := looks(time.Hour); n != 0 {
-			d.Errorf("%d looks at no list", n)
-		}
+		checktest.Same(d, "looks in an hour", looks(time.Hour), 0)
 		d.agent(0, "a", "in_progress")
 		if n := looks(time.Minute); n < 6 || n > 13 {
 			d.Errorf("%d looks in a minute at a list with an agent", n)
@@ -157,9 +153,7 @@ func TestLooksAtRest(t *testing.T) {
 		if n := strings.Count(d.log.String(), "the disk burns"); n != 1 {
 			d.Errorf("%d lines: %s", n, &d.log)
 		}
-		if n := looks(time.Hour); n != 0 {
-			d.Errorf("%d looks at a finished list", n)
-		}
+		checktest.Same(d, "looks in an hour", looks(time.Hour), 0)
 	})
 }
 
@@ -172,9 +166,7 @@ func TestManyNotices(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if n := len(d.told); n != maxAtOnce {
-			d.Errorf("%d notices at once", n)
-		}
+		checktest.Same(d, "notices at once", len(d.told), maxAtOnce)
 		d.told = nil
 		time.Sleep(time.Hour)
 		d.agent(0, "another", "completed")

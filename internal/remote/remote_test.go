@@ -103,9 +103,7 @@ func TestFollow(t *testing.T) {
 	if err != nil || len(history) != 3 || len(history[2].Items) != 3 || history[2].Writer.Client != "tester" {
 		t.Errorf("history %+v, %v", history, err)
 	}
-	if _, err := c.History(t.Context(), "../../livez"); err == nil {
-		t.Error("History accepted an id that no list has")
-	}
+	checktest.Fails(t, "History accepted an id that no list has", checktest.Err(c.History(t.Context(), "../../livez")))
 }
 
 // serve starts a server whose lists and events are answered so, and returns its address.
@@ -206,9 +204,7 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 	defer ts.Close()
 	c := newClient(t, ts.URL, "s3cret")
 	servertest.Has(t, "119", follow(t, c)(), "307: it sends on to "+other.URL+"/elsewhere")
-	if _, err := c.Edit(t.Context(), "x", todo.Edit{Do: "archive"}); err == nil {
-		t.Error("119: an edit was sent on")
-	}
+	checktest.Fails(t, "119: an edit was sent on", checktest.Err(c.Edit(t.Context(), "x", todo.Edit{Do: "archive"})))
 }
 
 // Of an answer or an event without end only so much is read as a todo-mcp server sends.
@@ -272,9 +268,7 @@ func TestServerNotYetUp(t *testing.T) {
 // New rejects bad addresses and tokens.
 func TestNew(t *testing.T) {
 	for _, bad := range []string{"", "localhost:8765", "ftp://x", "http://", "http://a b", "/x"} {
-		if _, err := New(bad, ""); err == nil || !strings.Contains(err.Error(), "http://127.0.0.1:8765") {
-			t.Errorf("%q: %v", bad, err)
-		}
+		checktest.Fails(t, bad, checktest.Err(New(bad, "")), "http://127.0.0.1:8765")
 	}
 	if _, err := New("http://x", "a\nb"); err == nil || strings.Contains(err.Error(), "a\nb") {
 		t.Errorf("token: %v", err)

@@ -30,8 +30,7 @@ func golden(t *testing.T, name, got string) {
 	if *update {
 		checktest.Check(t, os.WriteFile(file, []byte(got), 0o644))
 	}
-	want, err := os.ReadFile(file)
-	checktest.Check(t, err)
+	want := checktest.Must(os.ReadFile(file))(t)
 	checktest.Same(t, fmt.Sprintf("%s (-want +got)", file), cmp.Diff(string(want), got), "")
 }
 
@@ -327,9 +326,7 @@ func TestApart(t *testing.T) {
 	if apart := Apart(lists, at); len(apart) > 0 {
 		t.Errorf("those that have their branches beside them: %v", apart)
 	}
-	if table := Lists(lists, nil, nil, at, 0); !strings.Contains(table, "app (retry)") {
-		t.Error(table)
-	}
+	checktest.Has(t, "the table", Lists(lists, nil, nil, at, 0), "app (retry)")
 	if lists[1].List.Branch = "main"; lists[1].List.Place() != "app" {
 		t.Error("main is said")
 	}

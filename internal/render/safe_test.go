@@ -73,8 +73,7 @@ func TestSafeJSON(t *testing.T) {
 		"invalid \xff, \ufffd":     `"invalid \ufffd, ` + "\ufffd" + `"`,
 		"😀\ufe0f\U000e0101 hidden": `"😀` + "\ufe0f" + `\udb40\udd01 hidden"`,
 	} {
-		data, err := json.Marshal(in)
-		checktest.Check(t, err)
+		data := checktest.Must(json.Marshal(in))(t)
 		safe := SafeJSON(data)
 		checktest.Same(t, in, string(safe), want)
 		var got string

@@ -252,8 +252,6 @@ func TestOnBoard(t *testing.T) {
 		{"open for a week", now.AddDate(0, 0, -7), item(todo.Pending), true},
 		{"cleared yesterday", now.AddDate(0, 0, -1), nil, false},
 	} {
-		if got := (todo.Snapshot{Items: c.items, Updated: c.updated.UTC()}).OnBoard(now); got != c.want {
-			t.Errorf("%s: on board: %v", c.name, got)
-		}
+		checktest.Same(t, fmt.Sprintf("%s: on board", c.name), (todo.Snapshot{Items: c.items, Updated: c.updated.UTC()}).OnBoard(now), c.want)
 	}
 }

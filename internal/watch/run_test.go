@@ -103,9 +103,7 @@ func TestTerminalRestored(t *testing.T) {
 	}
 	for want, follow := range failures {
 		c := newTerminal()
-		if err := run(t.Context(), scripted{follow: follow}, c, Options{Now: time.Now}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", want, err)
-		}
+		checktest.Fails(t, want, run(t.Context(), scripted{follow: follow}, c, Options{Now: time.Now}), want)
 		c.checkRestored(t)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -196,9 +194,7 @@ func TestPlainReaderGone(t *testing.T) {
 	programtest.Check(t, err)
 	defer w.Close()
 	r.Close()
-	if err := Plain(t.Context(), Local{Lists: newLists(t)}, w, io.Discard, Options{Now: time.Now}); err != nil {
-		t.Error(err)
-	}
+	checktest.Check(t, Plain(t.Context(), Local{Lists: newLists(t)}, w, io.Discard, Options{Now: time.Now}))
 	f := checktest.Must(os.Create(filepath.Join(t.TempDir(), "log")))(t)
 	defer f.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
@@ -230,9 +226,7 @@ func TestPlainLost(t *testing.T) {
 		}
 		return nil
 	}}
-	if err := Plain(t.Context(), source, &out, &errOut, Options{List: "release", Where: "there", Now: noon}); err != nil {
-		t.Error(err)
-	}
+	checktest.Check(t, Plain(t.Context(), source, &out, &errOut, Options{List: "release", Where: "there", Now: noon}))
 	want := `2026-03-04 11:00:00  release  0/3  idle: Write tests
 2026-03-04 11:40:00  release  1/3  ~ Write tests: in progress → completed
 2026-03-04 11:40:00  release  1/3  ~ Ship: pending → in progress

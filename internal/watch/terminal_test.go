@@ -133,9 +133,7 @@ func TestDrawWritesOnlyChanges(t *testing.T) {
 		for row := range strings.SplitSeq(strings.TrimRight(c.shows(), " \n"), "\n") {
 			shows = append(shows, strings.TrimRight(row, " "))
 		}
-		if got := strings.Join(shows, "\n"); got != f.lines {
-			t.Errorf("%q shows %q", f.lines, got)
-		}
+		checktest.Same(t, "it shows", strings.Join(shows, "\n"), f.lines)
 		if !strings.Contains(written, f.written) || f.written == "" && written != "" || f.not != "" && strings.Contains(written, f.not) {
 			t.Errorf("%q writes %q", f.lines, written)
 		}

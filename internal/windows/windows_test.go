@@ -55,9 +55,7 @@ func TestProgram(t *testing.T) {
 	expect(t, program(t, servertest.Initialize(1, "claude-code")+"\n"+
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"+
 		servertest.Call(2, "TodoWrite", servertest.Todos("pending", "Write the lexer", "Ship"))+"\n"), "Todo list updated")
-	if _, err := os.Stat(filepath.Join(home(), "AppData", "Local", "todo-mcp", "todo.db")); err != nil {
-		t.Error(err)
-	}
+	checktest.Check(t, checktest.Err(os.Stat(filepath.Join(home(), "AppData", "Local", "todo-mcp", "todo.db"))))
 	expect(t, program(t, "", "lists"), "Write the lexer  0/2")
 	expect(t, program(t, "", "show"), "[ ] #1 Write the lexer", "[ ] #2 Ship")
 	expect(t, program(t, "", "check"), "all as they were written")
@@ -127,15 +125,12 @@ func TestHookInCmd(t *testing.T) {
 	run(t, event, os.Getenv("WINE"), "cmd", "/c", batch)
 	expect(t, run(t, "", append(program, "lists")...), "Called by cmd")
 	run(t, "", append(program, "uninstall", "--yes", "opencode")...)
-	if _, err := os.Stat(plugin); err == nil {
-		t.Error("the plugin is left")
-	}
+	checktest.Fails(t, "the plugin is left", checktest.Err(os.Stat(plugin)))
 }
 
 // A page of `serve` shows what an agent writes, and the agent what a person ticks there.
 func TestPanel(t *testing.T) {
-	p, err := programtest.Start(t, os.Getenv("TODO_PROGRAM"), t.TempDir(), nil, "serve", "--addr", "127.0.0.1:0", "--store", "memory")
-	programtest.Check(t, err)
+	p := checktest.Must(programtest.Start(t, os.Getenv("TODO_PROGRAM"), t.TempDir(), nil, "serve", "--addr", "127.0.0.1:0", "--store", "memory"))(t)
 	base := checktest.Must(p.URL())(t)
 	write := servertest.Writer(t, base, "claude-code")
 	write(servertest.Todos("pending", "One", "Two"))

@@ -77,9 +77,7 @@ func TestPanelHistory(t *testing.T) {
 	servertest.Until(t, ctx, fmt.Sprintf(at, 1, 4))
 	key("]")
 	servertest.Until(t, ctx, fmt.Sprintf(at, 2, 4))
-	if now := servertest.Eval[float64](t, ctx, `document.getElementById('ticks').getBoundingClientRect().width`); now != width {
-		t.Errorf("the timeline was %g wide and is %g", width, now)
-	}
+	checktest.Same(t, "the timeline was", servertest.Eval[float64](t, ctx, `document.getElementById('ticks').getBoundingClientRect().width`), width)
 	if copied := servertest.Eval[string](t, ctx, `[...document.querySelectorAll('.side .acts a')].map((a) => a.getAttribute('href')).join()`); !strings.Contains(copied, ".md?revision=2") || !strings.Contains(copied, "api/lists/") {
 		t.Errorf("copy and download take %s", copied)
 	}

@@ -112,9 +112,7 @@ func TestLongHistory(t *testing.T) {
 	if all := show("--all"); strings.Count(all, "\nrevision ") != newest || strings.Contains(all, "--all") {
 		t.Errorf("all: %.500s", all)
 	}
-	if n := strings.Count(show("--json"), `"revision":`); n != newest {
-		t.Errorf("%d revisions as JSON", n)
-	}
+	checktest.Same(t, "revisions as JSON", strings.Count(show("--json"), `"revision":`), newest)
 }
 
 func TestMain(m *testing.M) { programtest.Main(m, cli.Run, cli.ExitCode) }

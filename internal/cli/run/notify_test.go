@@ -65,9 +65,7 @@ func TestNotify(t *testing.T) {
 	hook := func(event string) {
 		t.Helper()
 		call := programtest.Call{In: strings.NewReader(event), Env: map[string]string{"TODO_STORE": store, "HOME": t.TempDir()}}
-		if _, err := call.Run(t.Context(), "hook"); err != nil {
-			t.Error(err)
-		}
+		checktest.Check(t, checktest.Err(call.Run(t.Context(), "hook")))
 	}
 	event := checktest.Must(os.ReadFile("../../hook/testdata/claude-code-todowrite.json"))(t)
 	hook(string(event))

@@ -51,9 +51,7 @@ func startStdio(t *testing.T, store, addr string) (write func(text string), log 
 	}
 	return write, log, func() {
 		w.Close()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		checktest.Check(t, <-done)
 	}
 }
 
@@ -141,7 +139,5 @@ func TestDemo(t *testing.T) {
 		_, lists = programtest.Get(t, url+"/api/lists") // between two plans of an agent there are fewer
 	}
 	end()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	checktest.Check(t, <-ended)
 }

@@ -50,9 +50,7 @@ func TestFirstRun(t *testing.T) {
 			t.Errorf("without %q (%q):\n%s", want, opened, printed)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(home, ".local")); err == nil {
-		t.Error("it makes a folder before there is a list")
-	}
+	checktest.Fails(t, "it makes a folder before there is a list", checktest.Err(os.Stat(filepath.Join(home, ".local"))))
 	if printed, _ = firstRun(t, home, "--store", "memory"); !strings.Contains(printed, "  Lists   memory\n") {
 		t.Errorf("of lists in memory: %s", printed)
 	}

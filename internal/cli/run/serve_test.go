@@ -76,9 +76,7 @@ func TestServeStopsAndResumes(t *testing.T) {
 	programtest.Check(t, session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "todo://list"}))
 	create(session, "A")
 	first.End(t)
-	if _, err := os.Stat(filepath.Join(filepath.Dir(path), "session.key")); err != nil {
-		t.Error(err)
-	}
+	checktest.Check(t, checktest.Err(os.Stat(filepath.Join(filepath.Dir(path), "session.key"))))
 	second, session := connect()
 	checktest.Has(t, "the list does not continue after the restart", create(session, "B"), "#1 A\n  [ ] #2 B")
 	second.End(t)
@@ -324,9 +322,7 @@ func TestHookTool(t *testing.T) {
 			t.Errorf("%v is answered %s, want %s", c.arguments, line, c.want)
 		}
 	}
-	if answered != len(calls) {
-		t.Errorf("%d of %d calls are answered", answered, len(calls))
-	}
+	checktest.Same(t, "answered", answered, len(calls))
 	if lists := programtest.Succeeds(t, "lists", "--json", "--store", store); strings.Count(lists, `"list": `) != 1 || !strings.Contains(lists, `"revision": 1`) {
 		t.Errorf("the lists are %s", lists)
 	}
@@ -336,9 +332,7 @@ func TestHookTool(t *testing.T) {
 	if isHosts := func(h todo.Here) bool { return h.Process == todo.HostProcess+process.Host() }; err != nil || len(chats) != 1 || !slices.ContainsFunc(chats[0].Here[:], isHosts) {
 		t.Errorf("the chats are %+v, %v", chats, err)
 	}
-	if err := st.Close(); err != nil {
-		t.Error(err)
-	}
+	checktest.Check(t, st.Close())
 	// Over HTTP a host posts its events itself: no file that one names is read.
 	s := programtest.Serve(t, "--store", "memory")
 	_, _, answer := servertest.Post(t, s.URL+"/mcp", servertest.ModernCall(1, "todo_hook", `{}`), servertest.ModernHeaders("tools/call", "todo_hook")...)

@@ -64,9 +64,7 @@ func TestServeLAN(t *testing.T) {
 		}
 	}
 	stream.Expect(": the server stops")
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	checktest.Check(t, <-done)
 }
 
 // A private address is found among all, IPv4 before IPv6; without one it says so.

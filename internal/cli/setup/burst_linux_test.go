@@ -105,9 +105,7 @@ func TestServersShowWhatIsLeft(t *testing.T) {
 		r.burst([]string{eventOf(status)})
 		stream.Expect(fmt.Sprintf(`"revision":%d`, n+1))
 	}
-	if n := r.left(); n != 0 {
-		t.Errorf("%d events are left", n)
-	}
+	checktest.Same(t, "events left", r.left(), 0)
 	_ = stream.Close()
 	r.burst([]string{eventOf("pending")})
 	if _, lists := programtest.Get(t, server.URL+"/api/lists"); strings.Count(lists, `"list":`) != 2 {
@@ -123,9 +121,7 @@ func TestManyLeft(t *testing.T) {
 	for n := range 63 {
 		r.burst([]string{eventOf([]string{"pending", "in_progress"}[n%2])})
 	}
-	if n := r.left(); n != 63 {
-		t.Errorf("%d events wait, want 63", n)
-	}
+	checktest.Same(t, "events left", r.left(), 63)
 	// On a busy machine a hook applies what it can within its second.
 	for tries := 0; r.left() > 62; tries++ {
 		if r.burst([]string{eventOf("completed")}); tries == 60 {
@@ -141,7 +137,5 @@ func TestPipeAsHookLog(t *testing.T) {
 	programtest.Check(t, syscall.Mkfifo(filepath.Join(r.state, "hook.log"), 0o600))
 	r.call(strings.NewReader("{"))
 	call := programtest.Call{Env: map[string]string{"XDG_STATE_HOME": filepath.Dir(r.state)}}
-	if _, err := call.Run(t.Context(), "doctor", "--addr", "127.0.0.1:0"); err != nil {
-		t.Error(err)
-	}
+	checktest.Check(t, checktest.Err(call.Run(t.Context(), "doctor", "--addr", "127.0.0.1:0")))
 }

@@ -43,9 +43,7 @@ func (r hookRig) call(event io.Reader) {
 
 func (r hookRig) log() string {
 	data, err := os.ReadFile(filepath.Join(r.state, "hook.log"))
-	if err != nil {
-		r.Error(err)
-	}
+	checktest.Check(r, err)
 	return string(data)
 }
 
@@ -204,9 +202,7 @@ func TestHookPassesOn(t *testing.T) {
 		t.Helper()
 		env := map[string]string{"XDG_STATE_HOME": filepath.Dir(r.state), "TODO_TOKEN": token}
 		printed, err := programtest.Call{Env: env, In: strings.NewReader(event)}.Run(t.Context(), append([]string{"hook", "--server", server}, more...)...)
-		if err != nil {
-			t.Error(err)
-		}
+		checktest.Check(t, err)
 		return printed
 	}
 	event := `{"session_id":"s","cwd":"/w","hook_event_name":"PostToolUse","tool_name":"update_plan","tool_input":{"plan":[{"step":"Write","status":"pending"}]}}`
@@ -228,9 +224,7 @@ func TestHookPassesOn(t *testing.T) {
 	if _, lists := programtest.Get(t, s.URL+"/api/lists", "Authorization", "Bearer "+token); !strings.Contains(lists, `"all_completed":true`) {
 		t.Errorf("what was told with a large answer is lost: %s", lists)
 	}
-	if _, err := os.Stat(filepath.Join(r.state, "todo.db")); err == nil {
-		t.Error("it made a store of its own")
-	}
+	checktest.Fails(t, "it made a store of its own", checktest.Err(os.Stat(filepath.Join(r.state, "todo.db"))))
 }
 
 // diagnosis is what `doctor` prints.

@@ -216,9 +216,7 @@ func TestImportRefusesALargeList(t *testing.T) {
 	}
 	line := checktest.Must(json.Marshal(s))(t)
 	_, err := programtest.Try(t, string(line)+"\n", "import", "--store", "memory")
-	if err == nil || !strings.Contains(err.Error(), "the texts of a list are at most 256 kB together, these are 260 kB") {
-		t.Error(err)
-	}
+	checktest.Fails(t, "error", err, "the texts of a list are at most 256 kB together, these are 260 kB")
 }
 
 // An export keeps what a person made of an item and who began it, and of a list
@@ -257,9 +255,7 @@ func TestImportLeavesStandardInput(t *testing.T) {
 		synctest.Wait() // for who reads it
 		done()
 	})
-	if in.Len() != len("the next line\n") {
-		t.Errorf("%d bytes are left", in.Len())
-	}
+	checktest.Same(t, "bytes left", in.Len(), len("the next line\n"))
 }
 
 // exported returns an export of lists of one conversation, from the oldest: each was changed
@@ -284,9 +280,7 @@ func TestImportIsNoUse(t *testing.T) {
 	if said, err := programtest.Try(t, days, "import", "--store", "sqlite:"+file); err != nil || said != "Imported 2500 revisions.\n" {
 		t.Fatalf("%s %v", said, err)
 	}
-	if got := programtest.Succeeds(t, "export", "--store", "sqlite:"+file); got != days {
-		t.Errorf("%d bytes are here of %d", len(got), len(days))
-	}
+	checktest.Same(t, "the same days", programtest.Succeeds(t, "export", "--store", "sqlite:"+file), days)
 	st := checktest.Must(sqlite.Open(file, board.Keep{Begun: 1000}))(t)
 	defer st.Close()
 	b := board.NewBoard(st)
@@ -299,9 +293,7 @@ func TestImportMakesNoRoom(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "todo.db")
 	lines := exported(t, 600, 24*time.Hour, strings.Repeat("x", 2000))
 	_, err := programtest.Try(t, lines, "import", "--store", "sqlite:"+file, "--max-size", "1")
-	if err == nil || !strings.Contains(err.Error(), "(--max-size)") || !strings.Contains(err.Error(), "of 600 revisions were imported before it") {
-		t.Errorf("a full store: %v", err)
-	}
+	checktest.Fails(t, "a full store", err, "(--max-size)", "of 600 revisions were imported before it")
 	if got := programtest.Succeeds(t, "export", "--store", "sqlite:"+file); got == "" || !strings.HasPrefix(lines, got) {
 		t.Errorf("of what was imported before, %d bytes are here", len(got))
 	}
