@@ -30,10 +30,13 @@ func Same[T comparable](t testing.TB, what any, got, want T) {
 	}
 }
 
-// show returns a text of one line in quotes, since its spaces and controls count, and longer ones as they are.
+// show returns a text of one line in quotes, since its spaces and controls count, and a longer one as it is,
+// up to 10,000 characters.
 func show(value any) string {
 	if text, ok := value.(string); ok && !strings.Contains(text, "\n") {
-		return fmt.Sprintf("%q", text)
+		return fmt.Sprintf("%.10000q", text)
+	} else if ok {
+		return fmt.Sprintf("%.10000s", text)
 	}
 	return fmt.Sprintf("%+v", value)
 }

@@ -2,18 +2,23 @@ package hook_test
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/hook"
+	"github.com/todo-mcp/todo-mcp/internal/process"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
@@ -260,4 +265,262 @@ func TestFilesSayThatTheModelFailed(t *testing.T) {
 func writeFile(t *testing.T, path, text string) {
 	t.Helper()
 	checktest.Check(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)))
+}
+
+// A host starts this program, which lives until it is killed.
+func TestMain(m *testing.M) {
+	if os.Getenv("BE_A_HOST") != "" {
+		select {}
+	}
+	os.Exit(m.Run())
+}
+
+// newHost starts a process that is a host, and returns its id, and what kills it.
+func newHost(t *testing.T) (id string, kill func()) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "BE_A_HOST=1")
+	checktest.Check(t, cmd.Start())
+	kill = func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }
+	t.Cleanup(kill)
+	return process.ID(cmd.Process.Pid), kill
+}
+
+// sendFrom sends an event of a chat that a host's process gave a hook.
+func (r *rig) sendFrom(host, session, event string) {
+	r.Helper()
+	e, err := hook.Read(strings.NewReader(strings.Replace(event, "{", `{"session_id":"`+session+`","cwd":"/w",`, 1)))
+	e.Process = host
+	if err == nil {
+		_, err = hook.Do(r.Context(), e, r.open)
+	}
+	if err != nil {
+		r.Error(event, err)
+	}
+}
+
+// stood returns how a list stands, with what its agent asks.
+func (r *rig) stood(list todo.Snapshot) string {
+	r.Helper()
+	st := r.standing(list)
+	return strings.TrimSpace(string(st.State) + " " + st.Asks)
+}
+
+// isThere checks how a list stands at some time, with what its agent asks.
+func (r *rig) isThere(list todo.Snapshot, want, when string) {
+	r.Helper()
+	checktest.Same(r, when, r.stood(list), want)
+}
+
+const (
+	writes  = `{"hook_event_name":"PostToolUse","tool_name":"TodoWrite","tool_input":{"todos":[{"content":"Read","activeForm":"Reading","status":"in_progress"}]}}`
+	asks    = `{"hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"rm -r build"}}`
+	rests   = `{"hook_event_name":"Stop"}`
+	prompts = `{"hook_event_name":"UserPromptSubmit","prompt":"Go"}`
+	starts  = `{"hook_event_name":"SessionStart","source":"startup"}`
+)
+
+// A chat is there as long as its host's process lives, however long nothing is heard of it, and gone
+// as soon as that is killed: then it waits for nobody. One that is resumed is there again. Of a
+// process of another machine it counts for half an hour.
+func TestChatsAreThereWithTheirHost(t *testing.T) {
+	for _, does := range []struct{ event, here string }{{asks, "waiting run `rm -r build`?"}, {prompts, "working"}, {rests, "idle"}} {
+		r := newRig(t)
+		host, kill := newHost(t)
+		r.sendFrom(host, "s", writes)
+		list := r.all()[0]
+		r.sendFrom(host, "s", does.event)
+		r.isThere(list, does.here, "its host lives")
+		later := board.NewBoard(r.store, board.WithClock(func() time.Time { return time.Now().Add(5 * time.Hour) }))
+		defer later.Close()
+		if states, err := later.As("").States(t.Context(), list); err != nil || states[list.List.ID].State == todo.LeftOpen {
+			t.Error("five hours later, while its host lives:", states, err)
+		}
+		kill()
+		r.isThere(list, "left open", fmt.Sprintf("after %s its host was killed", does.event))
+		r.sendFrom("elsewhere/2/3", "s", prompts)
+		r.isThere(list, "left open", "its host was killed, and an event is of another machine's")
+		again, _ := newHost(t)
+		r.sendFrom(again, "s", prompts)
+		r.isThere(list, "working", "it is resumed")
+	}
+	reused, _ := newHost(t) // which has the number of the chat's, that was killed
+	r := newRig(t)
+	r.sendFrom(reused[:strings.LastIndex(reused, "/")]+"/1", "s", asks)
+	r.sendFrom(reused[:strings.LastIndex(reused, "/")]+"/1", "s", writes)
+	r.isThere(r.all()[0], "left open", "another process has the number of its host's")
+	r = newRig(t)
+	r.sendFrom("elsewhere/2/3", "s", writes)
+	list := r.all()[0]
+	later := board.NewBoard(r.store, board.WithClock(func() time.Time { return time.Now().Add(31 * time.Minute) }))
+	defer later.Close()
+	states, err := later.As("").States(t.Context(), list)
+	if got := r.stood(list); got != "working" || err != nil || states[list.List.ID].State != todo.LeftOpen {
+		t.Errorf("of another machine: %s, half an hour later %v, %v", got, states, err)
+	}
+}
+
+// Where a host's process begins another chat, the one before, which rests, has ended, until it is
+// gone on with. One that works has not; nor has one of a host with several chats in a process.
+func TestTheNextChatOfAProcessEndsTheOneBefore(t *testing.T) {
+	for _, c := range []struct{ before, next, want string }{
+		{rests, starts, "left open"},
+		{prompts, starts, "working"},
+		{rests, strings.Replace(starts, "{", `{"host":"opencode",`, 1), "idle"},
+		{rests, strings.Replace(starts, "{", `{"timestamp":"2026-11-27T13:47:08.049Z",`, 1), "idle"},
+	} {
+		r := newRig(t)
+		host, _ := newHost(t)
+		r.sendFrom(host, "one", writes)
+		list := r.all()[0]
+		r.sendFrom(host, "one", c.before)
+		other, _ := newHost(t)
+		r.sendFrom(other, "of another process", starts)
+		if got := r.stood(list); got == "left open" {
+			t.Error("a chat of another process ended it")
+		}
+		r.sendFrom(host, "two", c.next)
+		r.isThere(list, c.want, fmt.Sprintf("after %s and %s", c.before, c.next))
+		r.sendFrom(host, "one", prompts)
+		r.isThere(list, "working", "it goes on")
+	}
+}
+
+// A machine sleeps for hours: what works is not said to go on working meanwhile, what waits waits
+// since it asked, and all go on where they were.
+func TestTheMachineSleeps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, host := newRig(t), process.ID(os.Getpid())
+		r.sendFrom(host, "s", writes)
+		list, tool := r.all()[0], `{"hook_event_name":"PostToolBatch"}`
+		for _, c := range []struct{ event, now, later, after string }{
+			{prompts, "working", "idle", "working"},
+			{asks, "waiting run `rm -r build`?", "waiting run `rm -r build`?", "working"},
+			{rests, "idle", "idle", "working"},
+		} {
+			r.sendFrom(host, "s", c.event)
+			now, since := r.stood(list), r.standing(list).Since
+			time.Sleep(8 * time.Hour)
+			later := r.stood(list)
+			if !r.standing(list).Since.Equal(since) {
+				t.Errorf("after %s it waits since %v, want %v", c.event, r.standing(list).Since, since)
+			}
+			r.sendFrom(host, "s", tool)
+			if got := r.stood(list); now != c.now || later != c.later || got != c.after {
+				t.Errorf("after %s: %s, %s and %s, want %+v", c.event, now, later, got, c)
+			}
+		}
+	})
+}
+
+// The schema of session.db as Copilot CLI 1.0.102 makes it.
+const copilotSchema = `CREATE TABLE todos (id TEXT PRIMARY KEY, title TEXT NOT NULL, description TEXT,
+	status TEXT DEFAULT 'pending' CHECK(status IN ('pending', 'in_progress', 'done', 'blocked')),
+	created_at TEXT DEFAULT (datetime('now')), updated_at TEXT DEFAULT (datetime('now')));`
+
+const copilotChat = "0d5b6c1a-77aa-4b11-8c55-2f5d3f1b9e10"
+
+// copilotRig is a board and the home of a Copilot CLI.
+type copilotRig struct {
+	*rig
+	file string // session.db
+}
+
+func newCopilotRig(t *testing.T) copilotRig {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "session-state", copilotChat, "session.db")
+	checktest.Check(t, os.MkdirAll(filepath.Dir(file), 0o700))
+	return copilotRig{newRig(t), file}
+}
+
+// exec runs SQL as the tool of the agent does.
+func (r copilotRig) exec(script string) (db *sql.DB) {
+	r.Helper()
+	db = checktest.Must(sql.Open("sqlite", r.file))(r)
+	db.SetMaxOpenConns(1)
+	checktest.Must(db.Exec(script))(r)
+	r.Cleanup(func() { db.Close() })
+	return db
+}
+
+// tell sends an event to the hook.
+func (r copilotRig) tell(event string) error {
+	e := checktest.Must(hook.Read(strings.NewReader(event)))(r)
+	home := filepath.Dir(filepath.Dir(filepath.Dir(r.file)))
+	e, err := e.WithTodos(r.Context(), func(name string) string { return map[string]string{"COPILOT_HOME": home}[name] })
+	if err != nil {
+		return err
+	}
+	_, err = hook.Do(r.Context(), e, r.open)
+	return err
+}
+
+// A list mirrors what Copilot CLI's tool sql made of the session's table todos.
+func TestCopilot(t *testing.T) {
+	r := newCopilotRig(t)
+	insert, update := recorded(t, "copilot-sql-insert"), recorded(t, "copilot-sql-update")
+	for n, event := range []string{insert, recorded(t, "copilot-session-end"), strings.ReplaceAll(insert, "todo", "note")} {
+		if err := r.tell(event); err != nil || len(r.all()) > 0 { // there is no database
+			t.Errorf("event %d: %v, %v", n, err, r.board())
+		}
+	}
+	r.exec(copilotSchema + `INSERT INTO todos (id, title, status) VALUES ('write', 'Write the lexer', NULL), ('read', 'Read the grammar', 'in_progress')`)
+	checktest.Check(t, r.tell(insert))
+	r.exec(`UPDATE todos SET status = 'done' WHERE id = 'read'; INSERT INTO todos (id, title, status) VALUES ('ask', 'Ask', 'blocked')`)
+	checktest.Check(t, r.tell(update))
+	want := "list 1, \"Write the lexer +1\", of copilot-cli in /home/ada/parser, mirror:" + copilotChat + ", mirrored true, waiting, archived false\n" +
+		"revision 2 by sql of copilot-cli , person false\n1 pending Write the lexer\n2 completed Read the grammar\n3 blocked Ask\n"
+	checktest.Same(t, "the board", strings.Join(r.board(), ""), want)
+}
+
+// BAD-INPUT 115: Copilot CLI's session.db: huge, a folder, damaged, locked, of another schema,
+// without end → Read for a second at most; nothing is changed, the log says why
+func TestBadSessionDatabase(t *testing.T) {
+	insert := recorded(t, "copilot-sql-insert")
+	write := func(data string) func(copilotRig) {
+		return func(r copilotRig) { checktest.Check(r, os.WriteFile(r.file, []byte(data), 0o600)) }
+	}
+	run := func(script string) func(copilotRig) { return func(r copilotRig) { r.exec(script) } }
+	for name, prepare := range map[string]func(copilotRig){
+		"a folder":    func(r copilotRig) { _ = os.Mkdir(r.file, 0o700) },
+		"damaged":     write("SQLite format 3\x00" + strings.Repeat("secret", 1000)),
+		"no database": write("secret"),
+		"huge": func(r copilotRig) {
+			write("")(r)
+			_ = os.Truncate(r.file, 1<<30)
+		},
+		"locked":              run(copilotSchema + `INSERT INTO todos (id, title) VALUES ('a', 'secret'); BEGIN EXCLUSIVE`),
+		"no table":            run(`CREATE TABLE x (title)`),
+		"other columns":       run(`CREATE TABLE todos (id, name); INSERT INTO todos VALUES (1, 'secret')`),
+		"no rowid":            run(`CREATE TABLE todos (title PRIMARY KEY, status) WITHOUT ROWID; INSERT INTO todos VALUES ('secret', 'pending')`),
+		"a view without end":  run(`CREATE VIEW todos AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT 1 AS rowid, max(x) AS title, 'pending' AS status FROM n`),
+		"a generated value":   run(`CREATE TABLE todos (n, status, title AS (hex(zeroblob(100000000)))); INSERT INTO todos VALUES (1, 'pending')`),
+		"a large text":        run(copilotSchema + `INSERT INTO todos (id, title) VALUES ('a', replace(hex(zeroblob(2000000)), '00', 'secret'))`),
+		"an unknown status":   run(`CREATE TABLE todos (title, status); INSERT INTO todos VALUES ('secret', 'begun')`),
+		"no text":             run(copilotSchema + `INSERT INTO todos (id, title) VALUES ('secret', ' ')`),
+		"nothing":             run(`CREATE TABLE todos (title, status); INSERT INTO todos VALUES (NULL, 'pending')`),
+		"too many":            run(copilotSchema + `WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 100000) INSERT INTO todos (id, title) SELECT x, 'secret' FROM n`),
+		"too much altogether": run(copilotSchema + `WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 900) INSERT INTO todos (id, title) SELECT x, hex(zeroblob(2000)) FROM n`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newCopilotRig(t)
+			prepare(r)
+			if err := r.tell(insert); err == nil || strings.Contains(err.Error(), "secret") {
+				t.Error(err)
+			}
+			r.expectNone()
+		})
+	}
+	r := newCopilotRig(t)
+	r.exec(copilotSchema + `INSERT INTO todos (id, title) VALUES ('a', 'Fix' || char(27) || CAST(x'ff' AS TEXT))`)
+	if err := r.tell(insert); err != nil || len(r.all()) != 1 || r.all()[0].Items[0].Text != "Fix\ufffd" { // as row 98 has it
+		t.Errorf("%v, %+v", err, r.all())
+	}
+	r = newCopilotRig(t)
+	r.exec(copilotSchema + `INSERT INTO todos (id, title) VALUES ('a', 'secret')`)
+	for _, session := range []string{"../session-state/" + copilotChat, filepath.ToSlash(filepath.Dir(r.file)), "..", "."} {
+		if err := r.tell(strings.ReplaceAll(insert, copilotChat, session)); err != nil || len(r.all()) > 0 {
+			t.Errorf("%s: %v, %v", session, err, r.board())
+		}
+	}
 }
