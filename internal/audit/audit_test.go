@@ -91,9 +91,7 @@ func TestLines(t *testing.T) {
 	apply(t, lists, board.Write{Target: target, Writer: agent, Change: func(*todo.Draft) error { return nil }})
 	person := todo.Writer{Person: true}
 	for _, edit := range []todo.Edit{{Do: todo.EditRename, Text: "secret title"}, {Do: todo.EditArchive}, {Do: todo.EditRestore, Revision: 1}, {Do: todo.EditDelete}} {
-		if _, err := lists.Edit(t.Context(), list, edit, person); err != nil {
-			t.Fatal(edit, err)
-		}
+		checktest.Must(lists.Edit(t.Context(), list, edit, person))(t)
 	}
 	checktest.Must(lists.Purge(t.Context(), todo.Writer{Client: "command line", Variant: "prune", Person: true}, list))(t)
 	got := read(t, out.String(), "action", "outcome", "principal", "user", "person", "variant", "revision", "changes")
@@ -105,11 +103,7 @@ func TestLines(t *testing.T) {
 	if len(got) < len(want) || cmp.Diff(want, got[:len(want)]) != "" {
 		t.Errorf("%s", cmp.Diff(want, got))
 	}
-	for _, last := range []string{`{"deleted":true}`, "purge applied team ann true prune"} {
-		if !strings.Contains(strings.Join(got, "\n"), last) {
-			t.Errorf("no %s in %q", last, got)
-		}
-	}
+	checktest.Has(t, "the log", strings.Join(got, "\n"), `{"deleted":true}`, "purge applied team ann true prune")
 	if strings.Contains(out.String(), "secret") || strings.ContainsAny(out.String(), "\u009b\u202e") {
 		t.Errorf("a text or a control is in the log: %s", out)
 	}
@@ -283,8 +277,6 @@ func TestRotation(t *testing.T) {
 		if got := read(t, string(data), "list"); err != nil || cmp.Diff(want, got) != "" {
 			t.Errorf("%s: %v %v", name, got, err)
 		}
-		if info, err := os.Stat(name); err != nil || info.Mode().Perm()&0o077 != 0 {
-			t.Errorf("%v %v", info.Mode(), err)
-		}
+		checktest.Same(t, "who else may read it", checktest.Must(os.Stat(name))(t).Mode().Perm()&0o077, 0)
 	}
 }

@@ -121,9 +121,7 @@ func TestWatcherRecoversFromLostHint(t *testing.T) {
 		defer w.Close()
 		b.As("").Apply(t.Context(), board.Write{Target: target("a"), Change: add("A")})
 		began := time.Now()
-		if got, err := w.Next(t.Context()); err != nil || len(got) != 1 {
-			t.Error(got, err)
-		}
+		checktest.Same(t, "snapshots", len(checktest.Must(w.Next(t.Context()))(t)), 1)
 		if took := time.Since(began); took > 5*time.Second {
 			t.Errorf("BAD-INPUT 56: the change arrived after %s", took)
 		}
@@ -249,13 +247,9 @@ func TestCallsAreNotReplayed(t *testing.T) {
 		}
 		synctest.Wait() // the first read fails as well
 		store.broken.Store(false)
-		if seen, err := watch.Next(t.Context()); err != nil || len(seen) != 1 {
-			t.Errorf("the watcher has %v, %v", seen, err)
-		}
+		checktest.Same(t, "the watcher has", len(checktest.Must(watch.Next(t.Context()))(t)), 1)
 		write("b", "new")
-		if call, err := calls.Next(t.Context()); err != nil || call.List.Items[0].Text != "new" {
-			t.Errorf("W2: the first call is %v, %v", call.List.Items, err)
-		}
+		checktest.Same(t, "W2: the first call is", checktest.Must(calls.Next(t.Context()))(t).List.Items[0].Text, "new")
 	})
 }
 

@@ -111,9 +111,7 @@ func TestHearingReadsOneChat(t *testing.T) {
 	}
 	list := must(lists.Apply(t.Context(), board.Write{Target: board.Target{Conversation: who}, Change: add("A")}))(t).After
 	who.Name = ""
-	if got, err := lists.Current(t.Context(), board.Target{Conversation: who}); err != nil || got.List.ID != list.List.ID {
-		t.Errorf("it finds %q, %v", got.List.ID, err)
-	}
+	checktest.Same(t, "it finds", checktest.Must(lists.Current(t.Context(), board.Target{Conversation: who}))(t).List.ID, list.List.ID)
 }
 
 // Who is calling: two chats with ids of their host's never become one, in any order of what is

@@ -387,10 +387,7 @@ type chat struct {
 	process *programtest.Process // its own, on stdio
 }
 
-func (p *place) chat(id string) *chat {
-	p.Helper()
-	return p.named(id, "")
-}
+func (p *place) chat(id string) *chat { p.Helper(); return p.named(id, "") }
 
 func (p *place) named(id, list string) *chat {
 	p.Helper()

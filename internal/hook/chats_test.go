@@ -95,9 +95,7 @@ func TestSubAgentsAreCalledByTheirTasks(t *testing.T) {
 	for _, e := range []string{recorded(t, "claude-code-agent-after"), inWorktree("claude-code-ours-subagent"), inWorktree("claude-code-todowrite-subagent")} {
 		r.tells(e, "")
 	}
-	if chat, err := r.lists.Keyed(t.Context(), board.CallKey, "toolu_s4"); err != nil || chat.Agent != "look" {
-		t.Errorf("the caller is %+v, %v", chat, err)
-	}
+	checktest.Same(t, "the caller is", checktest.Must(r.lists.Keyed(t.Context(), board.CallKey, "toolu_s4"))(t).Agent, "look")
 	shown := func() account.Board {
 		lists := checktest.Must(r.lists.WithChats(t.Context(), r.all()))(t)
 		states := checktest.Must(r.lists.States(t.Context(), lists...))(t)

@@ -66,9 +66,7 @@ func (r *rig) send(event string) error {
 func (r *rig) play(names ...string) {
 	r.Helper()
 	for _, name := range names {
-		if err := r.send(recorded(r.T, name)); err != nil {
-			r.Errorf("%s: %v", name, err)
-		}
+		checktest.Check(r, r.send(recorded(r.T, name)))
 	}
 }
 

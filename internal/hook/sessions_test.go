@@ -33,10 +33,7 @@ func (r *rig) does() string {
 }
 
 // isDoing checks what the only chat does at some time.
-func (r *rig) isDoing(want, when string) {
-	r.Helper()
-	checktest.Same(r, when, r.does(), want)
-}
+func (r *rig) isDoing(want, when string) { r.Helper(); checktest.Same(r, when, r.does(), want) }
 
 // fileOf is what Claude Code says of a chat in a file of its own, from now on.
 func fileOf(host, status string) map[string]any {
@@ -237,9 +234,7 @@ func TestFilesSayThatTheModelFailed(t *testing.T) {
 		writeFile(t, filepath.Join(home, "sessions", day, "rollout-2026-11-28T15-30-34-"+session+".jsonl"), strings.ReplaceAll(c.file, "AT", time.Now().Add(c.at).Format(time.RFC3339Nano)))
 		none := newRig(t) // of a chat of which no hook told it makes none
 		hook.LookAtCodex(r.Context(), home, none.lists)
-		if chats, err := none.lists.OwnChats(r.Context(), time.Time{}); len(chats) > 0 || err != nil {
-			t.Error(chats, err)
-		}
+		checktest.Same(t, "chats", len(checktest.Must(none.lists.OwnChats(r.Context(), time.Time{}))(t)), 0)
 		hook.LookAtCodex(r.Context(), home, r.lists)
 		r.isDoing(c.want, fmt.Sprintf("Codex after %.300s at %v", c.file, c.at))
 	}

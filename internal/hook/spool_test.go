@@ -82,10 +82,7 @@ func (r *spoolRig) tell(event string) (told string, err error) {
 }
 
 // takes has the hook take an event.
-func (r *spoolRig) takes(event string) {
-	r.Helper()
-	checktest.Must(r.tell(event))(r.T)
-}
+func (r *spoolRig) takes(event string) { r.Helper(); checktest.Must(r.tell(event))(r.T) }
 
 // drains applies what waits, of which nothing is logged.
 func (r *spoolRig) drains() {
@@ -142,9 +139,7 @@ func TestSpoolIsInOrder(t *testing.T) {
 	for n, event := range []string{steps("a", "1"), steps("b", "1"), steps("a", "2"), steps("a", "3")} {
 		r.put(hourAgo.Add(time.Duration(n)), event)
 	}
-	if told, err := r.tell(`{"session_id":"a","hook_event_name":"UserPromptSubmit","prompt":"go"}`); err != nil || told != "" {
-		t.Error(told, err)
-	}
+	checktest.Same(t, "told", checktest.Must(r.tell(`{"session_id":"a","hook_event_name":"UserPromptSubmit","prompt":"go"}`))(t), "")
 	r.expect(0, "a: 1 2 3", "b: 1")
 	for _, l := range r.all() {
 		if d := l.Updated.Sub(hourAgo); d < 0 || d > time.Microsecond {
@@ -201,9 +196,7 @@ func TestSpoolKeepsWhatFails(t *testing.T) {
 	}
 	r.expect(2)
 	before := r.read()
-	if info, err := os.Lstat(r.File); err != nil || info.Mode() != 0o600 {
-		t.Error(info.Mode(), err)
-	}
+	checktest.Same(t, "the mode", checktest.Must(os.Lstat(r.File))(t).Mode(), 0o600)
 	r.drains()
 	r.expect(0, "a: 1 2")
 	r.write(before)
@@ -414,9 +407,7 @@ func TestSpoolOfABrokenList(t *testing.T) {
 		t.Error(err, r.logged)
 	}
 	r.expect(2, "b: 1 3")
-	if aside, err := os.ReadFile(r.File + "-damaged"); err != nil || !strings.Contains(string(aside), "of yesterday") {
-		t.Errorf("%q, %v", aside, err)
-	}
+	checktest.Has(t, "set aside", string(checktest.Must(os.ReadFile(r.File+"-damaged"))(t)), "of yesterday")
 	broken.before = func() { broken.chat = "nobody" } // from its second event on it would do
 	checktest.Fails(t, "the store does not fail", r.Drain(t.Context(), &broken))
 	r.expect(2, "b: 1 3")
@@ -436,9 +427,7 @@ func TestDamagedSpool(t *testing.T) {
 			r.put(time.Now(), steps("b", "1"))
 			checktest.Check(t, r.Drain(t.Context(), r.store))
 		}
-		if aside, err := os.ReadFile(r.File + "-damaged"); err != nil || string(aside) != "+one\n+two\n" {
-			t.Errorf("%q is set aside, %v", aside, err)
-		}
+		checktest.Same(t, "set aside", string(checktest.Must(os.ReadFile(r.File+"-damaged"))(t)), "+one\n+two\n")
 	})
 	good := steps("a", "secret")
 	now := time.Now().Add(-time.Minute)

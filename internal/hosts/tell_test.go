@@ -402,10 +402,7 @@ func (s *screen) await(text string, do ...func()) {
 }
 
 // typed types keys.
-func (s *screen) typed(keys string) {
-	s.t.Helper()
-	checktest.Must(s.term.WriteString(keys))(s.t)
-}
+func (s *screen) typed(keys string) { s.t.Helper(); checktest.Must(s.term.WriteString(keys))(s.t) }
 
 // enter sends what was typed.
 func (s *screen) enter() { s.typed("\r") }

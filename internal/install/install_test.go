@@ -268,9 +268,7 @@ func TestLinkedFile(t *testing.T) {
 	r.write(filepath.Join(filepath.Dir(path), "other"), "")
 	programtest.Check(t, errors.Join(os.Chmod(target, 0o640), os.Symlink(target, path)))
 	r.install(install.Options{})
-	if to, err := os.Readlink(path); err != nil || to != target {
-		t.Errorf("the link leads to %q (%v)", to, err)
-	}
+	checktest.Same(t, "the link leads to", checktest.Must(os.Readlink(path))(t), target)
 	if info, err := os.Stat(target); err != nil || runtime.GOOS != "windows" && info.Mode() != 0o640 || !strings.Contains(r.read(target), "todo-mcp") {
 		t.Errorf("%v (%v): %s", info.Mode(), err, r.read(target))
 	}

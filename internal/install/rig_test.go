@@ -74,8 +74,7 @@ func (r *rig) read(path string) string {
 // look returns what is known of the client.
 func (r *rig) look() install.State {
 	r.Helper()
-	s, err := r.Look(r.m, install.Options{})
-	checktest.Check(r.T, err)
+	s := checktest.Must(r.Look(r.m, install.Options{}))(r.T)
 	return s
 }
 
@@ -165,10 +164,7 @@ func (r *rig) expectFiles(want map[string]string) {
 
 // install makes a change, which a second time is none. It returns what is shown, which has
 // no secret.
-func (r *rig) install(o install.Options) (shown string) {
-	r.Helper()
-	return r.change(r.Install, o)
-}
+func (r *rig) install(o install.Options) (shown string) { r.Helper(); return r.change(r.Install, o) }
 
 func (r *rig) uninstall(o install.Options) (shown string) {
 	r.Helper()

@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -254,9 +253,7 @@ func TestServerNotYetUp(t *testing.T) {
 			cancel()
 		}
 	})
-	if want := []int{1, 2, 3, 4}; !slices.Equal(tries, want) {
-		t.Errorf("tries %v, want %v", tries, want)
-	}
+	checktest.Same(t, "tries", fmt.Sprint(tries), "[1 2 3 4]")
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		if backOff(ctx, 40); time.Since(start) > 0 {

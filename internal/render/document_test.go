@@ -108,9 +108,7 @@ func TestResumeCommandIsQuoted(t *testing.T) {
 			command := render.ResumeCommand(todo.Snapshot{List: todo.List{Client: "claude-code", Chat: "id", Workspace: workspace}, Writer: todo.Writer{Person: true}})
 			shell := exec.CommandContext(t.Context(), "sh", "-c", `claude() { printf '%s|' "$PWD" "$@"; }; `+command)
 			shell.Dir = parent
-			if out, err := shell.CombinedOutput(); err != nil || string(out) != folder+"|--resume|id|" {
-				t.Errorf("125: %q: %s %v", command, out, err)
-			}
+			checktest.Same(t, fmt.Sprintf("125: %q", command), string(checktest.Must(shell.CombinedOutput())(t)), folder+"|--resume|id|")
 		}
 	}
 	for workspace, want := range map[string]string{

@@ -406,8 +406,6 @@ func TestSources(t *testing.T) {
 		if err != nil || standings[id].State == "" || fmt.Sprint(standings[id].Unseen) != "[2]" {
 			t.Errorf("standings %+v, %v", standings, err)
 		}
-		if history, err := source.History(t.Context(), id); err != nil || len(history) != 2 {
-			t.Errorf("%d revisions, %v", len(history), err)
-		}
+		checktest.Same(t, "revisions", len(checktest.Must(source.History(t.Context(), id))(t)), 2)
 	}
 }

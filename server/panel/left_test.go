@@ -320,9 +320,7 @@ func newHanded(t *testing.T) handed {
 
 func (h handed) edit(body string) {
 	h.t.Helper()
-	if status, _, answer := servertest.Post(h.t, h.list+"/edit", body); status != 200 {
-		h.t.Fatal(status, answer)
-	}
+	servertest.Is(h.t, "it is answered", 200)(servertest.Post(h.t, h.list+"/edit", body))
 }
 
 // insist lets the agent write its plan until it has overridden the person.

@@ -55,20 +55,14 @@ func TestPanelPages(t *testing.T) {
 		has(t, page(t, list+path), want)
 	}
 	for path, want := range map[string]string{"/lists/none": `href="./?show=past"`, "/lists/none.md": "There is no such list", "/nothing": ""} {
-		if status, _, html := servertest.Ask(t, "GET", url+path, ""); status != 404 || !strings.Contains(html, want) {
-			t.Errorf("%s: %d %s", path, status, html)
-		}
+		servertest.Is(t, path, 404, want)(servertest.Ask(t, "GET", url+path, ""))
 	}
-	if status, _, body := servertest.Post(t, list+"/edit", `{"do":"restore","revision":1}`); status != 200 || !strings.Contains(body, `"revision":3`) {
-		t.Errorf("restore: %d %s", status, body)
-	}
+	servertest.Is(t, "restore", 200, `"revision":3`)(servertest.Post(t, list+"/edit", `{"do":"restore","revision":1}`))
 	for edit, want := range map[string]int{
 		`{"do":"restore","revision":9}`: 404, `{"do":"restore","revision":"x"}`: 400, `{"do":"restore"}`: 400, `{"do":"dance"}`: 400, `nothing`: 400,
 		`{"do":"status","id":"99","status":"completed"}`: 409, `{"do":"status","id":"1","status":"done"}`: 400, `{"do":"add","text":"  "}`: 400, `{"do":"add","text":"a\u0000"}`: 400,
 	} {
-		if status, _, body := servertest.Post(t, list+"/edit", edit); status != want || !strings.Contains(body, `"error"`) {
-			t.Errorf("%s: %d %s", edit, status, body)
-		}
+		servertest.Is(t, edit, want, `"error"`)(servertest.Post(t, list+"/edit", edit))
 	}
 	if status, _, _ := servertest.Post(t, list+"/edit", `{"do":"restore","revision":1}`, "Origin", "http://evil.example"); status != 403 {
 		t.Errorf("restore from a foreign page: %d", status)
@@ -122,9 +116,7 @@ func TestPanelOffersKeptRevisions(t *testing.T) {
 func TestHistoryAcrossADeletion(t *testing.T) {
 	_, _, list := listed(t, "tester", servertest.Todos("pending", "A"), servertest.Todos("completed", "A"))
 	for _, do := range []string{"delete", "undelete"} {
-		if status, _, text := servertest.Post(t, list+"/edit", `{"do":"`+do+`"}`); status != http.StatusOK {
-			t.Fatal(status, text)
-		}
+		servertest.Is(t, "it is answered", http.StatusOK)(servertest.Post(t, list+"/edit", `{"do":"`+do+`"}`))
 	}
 	has(t, page(t, list), "brought back<", "deleted<", "added “A”<", "completed “A”<")
 	has(t, page(t, list+"?revision=3"), "Revision 3 of 4", `!id="restore"`, "!.md?revision=3")
@@ -144,18 +136,12 @@ func TestEditReadsStrictly(t *testing.T) {
 		"an unknown key":        `{"do":"text","id":"1","text":"B","at":3}`,
 		"text behind":           `{"do":"text","id":"1","text":"B"} {}`,
 	} {
-		if status, _, body := servertest.Post(t, edits, edit); status != 400 || !strings.Contains(body, "not an edit") {
-			t.Errorf("%s: %d %s", name, status, body)
-		}
+		servertest.Is(t, name, 400, "not an edit")(servertest.Post(t, edits, edit))
 	}
 	for _, kind := range []string{"application/x-www-form-urlencoded", "text/plain"} { // any page can send a form
-		if status, _, body := servertest.Ask(t, "POST", edits, `{"do":"delete"}`, "Content-Type", kind); status != http.StatusUnsupportedMediaType {
-			t.Errorf("%s: %d %s", kind, status, body)
-		}
+		servertest.Is(t, kind, http.StatusUnsupportedMediaType)(servertest.Ask(t, "POST", edits, `{"do":"delete"}`, "Content-Type", kind))
 	}
-	if status, _, body := servertest.Post(t, edits, `{"do":"text","id":"1","text":"D"}`); status != 200 || !strings.Contains(body, `"revision":2`) {
-		t.Errorf("a good edit: %d %s", status, body)
-	}
+	servertest.Is(t, "a good edit", 200, `"revision":2`)(servertest.Post(t, edits, `{"do":"text","id":"1","text":"D"}`))
 }
 
 // Past lists come a page at a time, each once; a search looks through them all.
@@ -470,9 +456,7 @@ func TestDamagedListAtWork(t *testing.T) {
 	has(t, html, "Keel", "Mast", "helper")
 	checktest.Same(t, "a list that is not damaged is said to be", strings.Count(html, "cannot be read whole"), 1)
 	for _, path := range []string{"/lists/" + damaged, "/api/lists/" + damaged} {
-		if status, _, text := servertest.Ask(t, "GET", url+path, ""); status != http.StatusServiceUnavailable || !strings.Contains(text, "todo-mcp restore") {
-			t.Errorf("%s: %d %s", path, status, text)
-		}
+		servertest.Is(t, path, http.StatusServiceUnavailable, "todo-mcp restore")(servertest.Ask(t, "GET", url+path, ""))
 	}
 	var revisions []struct{ Revision int }
 	if servertest.GetJSON(t, url+"/api/lists/"+damaged+"/history", &revisions); len(revisions) != 1 || revisions[0].Revision != 1 {

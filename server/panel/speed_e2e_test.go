@@ -53,9 +53,7 @@ func turns(chat int, begins bool) string {
 }
 
 func (h *hooked) posts(b *testing.B, event string) {
-	if status, _, body := servertest.Post(b, h.base+"/hook", event); status != 200 {
-		b.Fatal(status, body)
-	}
+	servertest.Is(b, "it is answered", 200)(servertest.Post(b, h.base+"/hook", event))
 }
 
 func (h *hooked) runs(b *testing.B, event string) {

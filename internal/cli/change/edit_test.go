@@ -110,9 +110,7 @@ func (f front) look() string {
 
 func (f front) panel(e todo.Edit) bool {
 	body := checktest.Must(json.Marshal(e))(f)
-	if status, _, answer := servertest.Post(f, f.site+"/lists/"+f.list+"/edit", string(body)); status != 200 {
-		f.Errorf("%d %s", status, answer)
-	}
+	servertest.Is(f, "it is answered", 200)(servertest.Post(f, f.site+"/lists/"+f.list+"/edit", string(body)))
 	return true
 }
 

@@ -204,9 +204,7 @@ func TestNotify(t *testing.T) {
 	other(servertest.Todos("in_progress", "Ticked by a person"))
 	servertest.GetJSON(t, first.URL+"/api/lists", &lists)
 	tick := `{"do":"status","id":"1","status":"completed"}`
-	if status, _, body := servertest.Post(t, second.URL+"/lists/"+lists[0].List+"/edit", tick); status != http.StatusOK {
-		t.Fatal(status, body)
-	}
+	servertest.Is(t, "it is answered", http.StatusOK)(servertest.Post(t, second.URL+"/lists/"+lists[0].List+"/edit", tick))
 	third := servertest.Writer(t, second.URL, "evil <!channel>")
 	third(servertest.Todos("completed", "At the end"))
 	_, metrics := programtest.Get(t, first.URL+"/metrics")
@@ -238,9 +236,7 @@ func TestNotifyOfOthers(t *testing.T) {
 	s := programtest.Serve(t, "--store", "memory", "--tokens", tokens, "--notify", d.url, "--public-url", "https://todo.example.com")
 	call := servertest.ModernCall(1, "TodoWrite", servertest.Todos("completed", "Ann's own"))
 	headers := append(servertest.ModernHeaders("tools/call", "TodoWrite"), "Authorization", "Bearer "+token)
-	if status, _, answer := servertest.Post(t, s.URL+"/mcp", call, headers...); status != http.StatusOK || !strings.Contains(answer, "updated") {
-		t.Fatal(status, answer)
-	}
+	servertest.Is(t, "it is answered", http.StatusOK, "updated")(servertest.Post(t, s.URL+"/mcp", call, headers...))
 	s.End(t)
 	d.expect("A list is finished", "An agent: 1 of 1 done")
 }

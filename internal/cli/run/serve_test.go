@@ -29,15 +29,6 @@ import (
 
 func TestMain(m *testing.M) { programtest.Main(m, cli.Run, cli.ExitCode) }
 
-// BAD-INPUT 15: A header of 1 MB; settings that expose the server without sign-in or TLS, trust
-// every proxy, or name an issuer over http → 431; `serve` does not start
-func TestServeHeaderLimit(t *testing.T) {
-	s := programtest.Serve(t, "--store", "memory")
-	if status, _ := programtest.Get(t, s.URL+"/livez", "X-Big", strings.Repeat("x", 1<<20)); status != http.StatusRequestHeaderFieldsTooLarge {
-		t.Errorf("15: %d", status)
-	}
-}
-
 // BAD-INPUT 67: The file of the session key is a folder, a dangling link, damaged or unreadable →
 // A warning, and a key of this process alone; only a missing file is made
 func TestServeWithoutASessionKeyFile(t *testing.T) {
@@ -47,9 +38,7 @@ func TestServeWithoutASessionKeyFile(t *testing.T) {
 	s := programtest.Call{Log: log}.Serve(t, "--store", "sqlite:"+filepath.Join(dir, "todo.db"))
 	defer time.AfterFunc(10*time.Second, s.Stop).Stop() // an initialize that hangs fails then
 	id := servertest.Session(t, s.URL+"/mcp", "tester")
-	if status, _, answer := servertest.Post(t, s.URL+"/mcp", servertest.Call(1, "create_todos", `{"items":["A"]}`), "Mcp-Session-Id", id); status != http.StatusOK || !strings.Contains(answer, "#1 A") {
-		t.Errorf("67: %d %s", status, answer)
-	}
+	servertest.Is(t, "67", http.StatusOK, "#1 A")(servertest.Post(t, s.URL+"/mcp", servertest.Call(1, "create_todos", `{"items":["A"]}`), "Mcp-Session-Id", id))
 	checktest.Has(t, "67: the warning does not name the file", log.Await("session.key"), "session.key")
 }
 
@@ -83,39 +72,34 @@ func TestServeStopsAndResumes(t *testing.T) {
 }
 
 // The answers of a server have the address of its own panel, for the card in the
-// chat; its instructions, which a model reads, do not.
-func TestServeTellsCardsItsPanel(t *testing.T) {
-	s := programtest.Serve(t, "--store", "memory")
-	_, header, hello := servertest.Post(t, s.URL+"/mcp", servertest.Initialize(1, "tester"))
-	if _, instructions, found := strings.Cut(hello, `"instructions":`); !found || strings.Contains(instructions, s.URL) {
+// chat; its instructions, which a model reads, do not. Without --admin-addr metrics are on the
+// main address, with it on that one alone.
+//
+// BAD-INPUT 15: A header of 1 MB; settings that expose the server without sign-in or TLS, trust
+// every proxy, or name an issuer over http → 431; `serve` does not start
+func TestServeInMemory(t *testing.T) {
+	plain := programtest.Serve(t, "--store", "memory")
+	answers := func(url string, want int, headers ...string) (body string) {
+		t.Helper()
+		status, body := programtest.Get(t, url, headers...)
+		checktest.Same(t, url, status, want)
+		return body
+	}
+	answers(plain.URL+"/livez", http.StatusRequestHeaderFieldsTooLarge, "X-Big", strings.Repeat("x", 1<<20))
+	_, header, hello := servertest.Post(t, plain.URL+"/mcp", servertest.Initialize(1, "tester"))
+	if _, instructions, found := strings.Cut(hello, `"instructions":`); !found || strings.Contains(instructions, plain.URL) {
 		t.Errorf("the model reads the address: %s", hello)
 	}
-	_, _, body := servertest.Post(t, s.URL+"/mcp", servertest.Call(2, "TodoWrite", servertest.Todos("pending", "A")), "Mcp-Session-Id", header.Get("Mcp-Session-Id"))
-	checktest.Has(t, "no panel in", body, `"panel":"`+s.URL+`/lists/`)
-}
-
-// Without --admin-addr metrics are on the main address, with it on that one alone.
-func TestServeMetrics(t *testing.T) {
-	plain := programtest.Serve(t, "--store", "memory")
-	if status, body := programtest.Get(t, plain.URL+"/metrics"); status != http.StatusOK || !strings.Contains(body, `todo_build_info{version="v0"} 1`) {
-		t.Errorf("%d %s", status, body)
-	}
+	_, _, body := servertest.Post(t, plain.URL+"/mcp", servertest.Call(2, "TodoWrite", servertest.Todos("pending", "A")), "Mcp-Session-Id", header.Get("Mcp-Session-Id"))
+	checktest.Has(t, "the card", body, `"panel":"`+plain.URL+`/lists/`)
+	checktest.Has(t, "metrics", answers(plain.URL+"/metrics", http.StatusOK), `todo_build_info{version="v0"} 1`)
 	log := make(programtest.Lines, 100)
 	s := programtest.Call{Log: log}.Serve(t, "--store", "memory", "--admin-addr", "127.0.0.1:0")
 	admin := regexp.MustCompile(`http://[0-9.:]+`).FindString(log.Await("for operators"))
-	if status, _ := programtest.Get(t, s.URL+"/metrics"); status != http.StatusNotFound {
-		t.Errorf("metrics on the main address: %d", status)
-	}
+	answers(s.URL+"/metrics", http.StatusNotFound)
 	servertest.Writer(t, s.URL, "tester")(servertest.Todos("pending", "A"))
-	status, body := programtest.Get(t, admin+"/metrics")
-	for _, want := range []string{"todo_streams_open 0", "todo_watchers 0", `gen_ai_tool_name="TodoWrite"`, `operation="update",outcome="applied"`} {
-		if status != http.StatusOK || !strings.Contains(body, want) {
-			t.Errorf("%d without %s:\n%s", status, want, body)
-		}
-	}
-	if status, body := programtest.Get(t, admin+"/readyz"); status != http.StatusOK {
-		t.Errorf("%d %s", status, body)
-	}
+	checktest.Has(t, "metrics", answers(admin+"/metrics", http.StatusOK), "todo_streams_open 0", "todo_watchers 0", `gen_ai_tool_name="TodoWrite"`, `operation="update",outcome="applied"`)
+	answers(admin+"/readyz", http.StatusOK)
 	s.End(t)
 	if res, err := http.Get(admin + "/livez"); err == nil {
 		res.Body.Close()
@@ -336,7 +320,5 @@ func TestHookTool(t *testing.T) {
 	// Over HTTP a host posts its events itself: no file that one names is read.
 	s := programtest.Serve(t, "--store", "memory")
 	_, _, answer := servertest.Post(t, s.URL+"/mcp", servertest.ModernCall(1, "todo_hook", `{}`), servertest.ModernHeaders("tools/call", "todo_hook")...)
-	if !strings.Contains(answer, "todo_hook") || !strings.Contains(answer, `"error"`) {
-		t.Errorf("over HTTP: %s", answer)
-	}
+	checktest.Has(t, "over HTTP", answer, "todo_hook", `"error"`)
 }

@@ -76,9 +76,7 @@ func TestBurst(t *testing.T) {
 		if all := r.lists(); len(all) < 6 || r.left() > 0 {
 			t.Errorf("locked %t: %d events are left, and the lists are %q", isLocked, r.left(), all)
 		}
-		if info, err := os.Stat(r.spool()); err != nil || info.Mode() != 0o600 {
-			t.Errorf("the file: %v, %v", info.Mode(), err)
-		}
+		checktest.Same(t, "the mode of the spool", checktest.Must(os.Stat(r.spool()))(t).Mode(), 0o600)
 	}
 }
 

@@ -42,8 +42,7 @@ func (r hookRig) call(event io.Reader) {
 }
 
 func (r hookRig) log() string {
-	data, err := os.ReadFile(filepath.Join(r.state, "hook.log"))
-	checktest.Check(r, err)
+	data := checktest.Must(os.ReadFile(filepath.Join(r.state, "hook.log")))(r)
 	return string(data)
 }
 
@@ -131,9 +130,7 @@ func TestExportHasWhatHooksLeft(t *testing.T) {
 		t.Errorf("%q, %v", out, err)
 	}
 	unlock()
-	if out, err := export(); err != nil || !strings.Contains(out, `"Write"`) {
-		t.Errorf("%q, %v", out, err)
-	}
+	checktest.Has(t, "out", checktest.Must(export())(t), `"Write"`)
 }
 
 // BAD-INPUT 98: the log of hooks does not grow for ever: a full one is put in the place
@@ -149,9 +146,7 @@ func TestHookLogIsBounded(t *testing.T) {
 		if text := r.log(); !strings.HasPrefix(text, "time=") || len(text) > 1000 {
 			t.Errorf("a full log is not put away, or a line is long: %d bytes", len(text))
 		}
-		if files, err := filepath.Glob(log + "*"); err != nil || len(files) != 2 {
-			t.Errorf("there are %q, %v", files, err)
-		}
+		checktest.Same(t, "there are", len(checktest.Must(filepath.Glob(log+"*"))(t)), 2)
 	}
 }
 
@@ -286,9 +281,7 @@ func TestDoctorLeavesNothing(t *testing.T) {
 	s := programtest.Serve(t, "--store", store, "--audit-log", log)
 	t.Setenv("TODO_AUDIT_LOG", log)
 	doctor(t, s.URL+"/mcp", "--store", store, "--addr", "127.0.0.1:0")
-	if written, err := os.ReadFile(log); err != nil || len(written) > 0 {
-		t.Errorf("the audit log has %q, %v", written, err)
-	}
+	checktest.Same(t, "the audit log has", len(checktest.Must(os.ReadFile(log))(t)), 0)
 	if _, body := programtest.Get(t, s.URL+"/api/lists"); strings.Contains(body, `"id"`) {
 		t.Errorf("there is a list: %s", body)
 	}
@@ -315,7 +308,5 @@ func TestStoreFills(t *testing.T) {
 		t.Errorf("/readyz: %q", body)
 	}
 	_, metrics := programtest.Get(t, s.URL+"/metrics")
-	for _, name := range []string{"\ntodo_store_bytes ", "\ntodo_store_max_bytes 1e+06", "\ntodo_store_damaged_rows 0"} {
-		checktest.Has(t, "no", metrics, name)
-	}
+	checktest.Has(t, "metrics", metrics, "\ntodo_store_bytes ", "\ntodo_store_max_bytes 1e+06", "\ntodo_store_damaged_rows 0")
 }

@@ -91,9 +91,7 @@ func TestImportGoesOn(t *testing.T) {
 		h    []todo.Snapshot
 		want int64
 	}{{h[:70], 20}, {h, 40}, {h, 0}, {h[:3], 0}} {
-		if missing, err := imports(t, store, c.h...); err != nil || missing != c.want {
-			t.Errorf("import %d: %v, %d revisions", n+2, err, missing)
-		}
+		checktest.Same(t, fmt.Sprintf("import %d", n+2), checktest.Must(imports(t, store, c.h...))(t), c.want)
 	}
 	got, err := store.History(t.Context(), "a", 0, 0)
 	for n := range got {
@@ -190,9 +188,7 @@ func TestImportOfAnEndlessInput(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), says) || !strings.HasSuffix(err.Error(), "; nothing was imported") {
 			t.Errorf("165: %.20q without end: %v", line, err)
 		}
-		if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
-			t.Errorf("165: %.20q left %v, %v", line, left, err)
-		}
+		checktest.Same(t, fmt.Sprintf("165: %.20q left", line), len(checktest.Must(os.ReadDir(os.TempDir()))(t)), 0)
 	}
 }
 
