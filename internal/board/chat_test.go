@@ -31,11 +31,10 @@ func TestChatsAreAmongLists(t *testing.T) {
 	who := board.Conversation{Key: todo.ChatKey("s"), Chat: "s", Client: "claude-code", Workspace: "/w"}
 	hear := func(heard func(c *todo.Chat, at time.Time)) {
 		t.Helper()
-		_, err := ada.Hear(t.Context(), who, func(c *todo.Chat, at time.Time) {
+		must(ada.Hear(t.Context(), who, func(c *todo.Chat, at time.Time) {
 			c.Serve(todo.Here{Process: todo.Detached, Until: at.Add(time.Hour)})
 			heard(c, at)
-		})
-		checkErr(t, err)
+		}))(t)
 	}
 	expect := func(when string, lists board.Lists, want ...string) {
 		t.Helper()

@@ -78,9 +78,8 @@ func (r *rig) serve(process string, lines ...todo.Line) board.Outcome {
 	if chat.ID != "" {
 		who.Takes, who.Key, who.Chat, who.Hint = who.Key, chat.ID, chat.HostID, false
 	}
-	out, err := r.lists.Apply(r.Context(), board.Write{Target: board.Target{Conversation: who, Lines: lines, View: view}, Writer: todo.Writer{Client: who.Client},
-		Change: func(d *todo.Draft) error { d.Replace(view, lines); return nil }})
-	checktest.Check(r.T, err)
+	out := checktest.Must(r.lists.Apply(r.Context(), board.Write{Target: board.Target{Conversation: who, Lines: lines, View: view}, Writer: todo.Writer{Client: who.Client},
+		Change: func(d *todo.Draft) error { d.Replace(view, lines); return nil }}))(r.T)
 	return out
 }
 
@@ -216,10 +215,9 @@ func (r *rig) agent(lines ...todo.Line) board.Outcome {
 	r.Helper()
 	view := todo.View{Words: map[todo.Status]string{todo.Pending: "pending", todo.InProgress: "in_progress", todo.Completed: "completed", todo.Failed: "in_progress", todo.Blocked: "pending", todo.Cancelled: "completed"}}
 	who := board.Conversation{Key: todo.ChatKey(claudeChat), Chat: todo.HostID(claudeChat), Client: "claude-code", Workspace: "/home/ada/parser"}
-	out, err := r.lists.Apply(r.Context(), board.Write{Target: board.Target{Conversation: who, Lines: lines, View: view},
+	out := checktest.Must(r.lists.Apply(r.Context(), board.Write{Target: board.Target{Conversation: who, Lines: lines, View: view},
 		Writer: todo.Writer{Client: "claude-code", Variant: "TodoWrite"},
-		Change: func(d *todo.Draft) error { d.Replace(view, lines); return nil }})
-	checktest.Check(r, err)
+		Change: func(d *todo.Draft) error { d.Replace(view, lines); return nil }}))(r)
 	return out
 }
 

@@ -108,7 +108,7 @@ func chat(key string) board.Conversation {
 // agent writes a list with an item of each status, in a chat at a process.
 func (d *desk) agent(process int, key string, statuses ...string) {
 	d.Helper()
-	_, err := d.boards[process].As(d.whose).Apply(d.Context(), board.Write{
+	checktest.Must(d.boards[process].As(d.whose).Apply(d.Context(), board.Write{
 		Target: board.Target{Conversation: chat(key)}, Writer: todo.Writer{Client: "claude-code"},
 		Change: func(t *todo.Draft) error {
 			var lines []todo.Line
@@ -117,8 +117,7 @@ func (d *desk) agent(process int, key string, statuses ...string) {
 			}
 			t.Replace(tools.TodoWriteView(), lines)
 			return nil
-		}})
-	checktest.Check(d, err)
+		}}))(d)
 }
 
 // Three processes on one store tell each change once, whoever of them made it: that an agent

@@ -29,11 +29,10 @@ func newLists(t *testing.T) board.Lists {
 
 func writeItems(t *testing.T, lists board.Lists, name string, texts ...string) {
 	t.Helper()
-	_, err := lists.Apply(context.Background(), board.Write{
+	checktest.Must(lists.Apply(context.Background(), board.Write{
 		Target: board.Target{Conversation: board.Conversation{Key: "name:" + name, Name: name}},
 		Change: func(d *todo.Draft) error { d.Append(texts...); return nil },
-	})
-	programtest.Check(t, err)
+	}))(t)
 }
 
 // says has the agent of a list say what it does.
