@@ -246,8 +246,8 @@ func TestARefusedWriteStoresNothing(t *testing.T) {
 	}
 }
 
-// The states of a few open lists among many read who holds these, not all that anybody ever
-// held; and the system is asked once for each process.
+// The states of a few open lists among many read who holds these lists, not who holds any. The
+// system is asked once for each process.
 func TestStatesAskForOpenLists(t *testing.T) {
 	for _, open := range []int{3, 40} {
 		store := &counter{Store: memory.New()}
@@ -275,8 +275,8 @@ func TestStatesAskForOpenLists(t *testing.T) {
 	}
 }
 
-// Who is calling, rule 4: of the lists that earlier sessions left in a folder no more are looked
-// at than say what is asked: the newest, also one of a single item, or whether there are several.
+// Who is calling, rule 4: of the lists that earlier sessions left in a folder only as many are
+// looked at as are needed: one to find the newest, two to know whether there are several.
 func TestListsLeftAreReadUntilItIsKnown(t *testing.T) {
 	store := &counter{Store: memory.New()}
 	d := newDesk(t)
