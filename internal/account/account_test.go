@@ -363,8 +363,7 @@ func (d *diary) at(text string) {
 func (d *diary) edit(at, title string, e todo.Edit) {
 	d.t.Helper()
 	d.at(at)
-	all := checktest.Must(d.lists.Find(d.t.Context(), board.Query{}))(d.t)
-	for _, l := range all {
+	for _, l := range checktest.Must(d.lists.Find(d.t.Context(), board.Query{}))(d.t) {
 		if l.Title() == title {
 			if _, err := d.lists.Edit(d.t.Context(), l.List.ID, e, todo.Writer{}); err != nil {
 				d.t.Fatal(at, err)

@@ -72,8 +72,7 @@ func save(t *testing.T, s board.Store, list string, revision int64) {
 
 func apply(t *testing.T, lists board.Lists, w board.Write) (list string) {
 	t.Helper()
-	out := checktest.Must(lists.Apply(t.Context(), w))(t)
-	return out.After.List.ID
+	return checktest.Must(lists.Apply(t.Context(), w))(t).After.List.ID
 }
 
 // Each saved revision is one line, whoever made it: who, which list, what kind of

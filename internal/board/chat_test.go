@@ -185,10 +185,8 @@ func writeLines(t *rapid.T, lists board.Lists, who board.Conversation, texts ...
 
 func heldBy(t *rapid.T, store board.Store, chat string) map[string]bool {
 	held := make(map[string]bool)
-	found := must(store.Find(context.Background(), board.Query{}))(t)
-	for _, l := range found {
-		on := must(store.SeenOn(context.Background(), "", l.List.ID))(t)
-		for _, c := range on {
+	for _, l := range must(store.Find(context.Background(), board.Query{}))(t) {
+		for _, c := range must(store.SeenOn(context.Background(), "", l.List.ID))(t) {
 			if c.Chat == chat && c.Held > 0 {
 				held[l.List.ID] = true
 			}

@@ -133,8 +133,7 @@ func (s *script) run(words []string) string {
 		return s.follows(s.followed[words[1]])
 	case "unseen":
 		l := s.load(words[1])
-		saw := must(s.board("viewer").As("").Saw(s.t.Context(), l))(s.t)
-		return differences(todo.Diff(saw, l))
+		return differences(todo.Diff(must(s.board("viewer").As("").Saw(s.t.Context(), l))(s.t), l))
 	case "person":
 		return s.person(words[1], words[2], words[3:])
 	case "repeat":
@@ -574,8 +573,7 @@ func setStatus(id string, s todo.Status) todo.Change {
 }
 
 func (d *desk) all() (out []string) {
-	lists := must(d.store.Find(context.Background(), board.Query{}))(d.t)
-	for _, l := range lists {
+	for _, l := range must(d.store.Find(context.Background(), board.Query{}))(d.t) {
 		out = append(out, show(l))
 	}
 	return out
@@ -612,6 +610,5 @@ func newBoard(t testing.TB, store board.Store, options ...board.Option) *board.B
 
 func apply(t testing.TB, b *board.Board, w board.Write) board.Outcome {
 	t.Helper()
-	out := must(b.As("").Apply(context.Background(), w))(t)
-	return out
+	return must(b.As("").Apply(context.Background(), w))(t)
 }

@@ -97,8 +97,7 @@ func TestSubAgentsAreCalledByTheirTasks(t *testing.T) {
 	checktest.Same(t, "the caller is", checktest.Must(r.lists.Keyed(t.Context(), board.CallKey, "toolu_s4"))(t).Agent, "look")
 	shown := func() account.Board {
 		lists := checktest.Must(r.lists.WithChats(t.Context(), r.all()))(t)
-		states := checktest.Must(r.lists.States(t.Context(), lists...))(t)
-		return account.Sort(account.Groups(lists, states), time.Now())
+		return account.Sort(account.Groups(lists, checktest.Must(r.lists.States(t.Context(), lists...))(t)), time.Now())
 	}
 	p := shown().Projects()
 	if len(p) != 1 || p[0].Folder != "/home/ada/parser" || len(p[0].Groups) != 1 || len(p[0].Groups[0].Subs) != 1 ||
@@ -253,14 +252,12 @@ func (r *rig) stands(want todo.State, asks string) {
 // standing returns how a list stands.
 func (r *rig) standing(list todo.Snapshot) todo.Standing {
 	r.Helper()
-	states := checktest.Must(r.lists.States(r.Context(), list))(r)
-	return states[list.List.ID]
+	return checktest.Must(r.lists.States(r.Context(), list))(r)[list.List.ID]
 }
 
 func (r *rig) edits(e todo.Edit) todo.Snapshot {
 	r.Helper()
-	out := checktest.Must(r.lists.Edit(r.Context(), r.all()[0].List.ID, e, todo.Writer{}))(r)
-	return out.After
+	return checktest.Must(r.lists.Edit(r.Context(), r.all()[0].List.ID, e, todo.Writer{}))(r).After
 }
 
 // wait has an agent at rest waited for, and returns what that ends with.

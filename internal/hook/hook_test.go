@@ -72,15 +72,13 @@ func (r *rig) play(names ...string) {
 
 func recorded(t testing.TB, name string) string {
 	t.Helper()
-	data := checktest.Must(os.ReadFile(filepath.Join("testdata", name+".json")))(t)
-	return string(data)
+	return string(checktest.Must(os.ReadFile(filepath.Join("testdata", name+".json")))(t))
 }
 
 // all returns all lists, as they began.
 func (r *rig) all() []todo.Snapshot {
 	r.Helper()
-	found := checktest.Must(r.lists.Find(r.Context(), board.Query{OldestFirst: true}))(r)
-	return found
+	return checktest.Must(r.lists.Find(r.Context(), board.Query{OldestFirst: true}))(r)
 }
 
 // chatOf returns the host's id of a list's chat, and which of its lists it is.
@@ -133,8 +131,7 @@ func (r *rig) board() (lists []string) {
 		}
 		lists = append(lists, b.String())
 	}
-	chats := checktest.Must(r.lists.OwnChats(r.Context(), time.Time{}))(r.T)
-	for _, c := range chats {
+	for _, c := range checktest.Must(r.lists.OwnChats(r.Context(), time.Time{}))(r.T) {
 		if !listed[c.HostID] {
 			lists = append(lists, fmt.Sprintf("chat %s/%s without a list, %s\n", c.HostID, c.Agent, doing(c)))
 		}

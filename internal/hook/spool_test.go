@@ -117,8 +117,7 @@ func (r *spoolRig) expect(left int, lists ...string) {
 	defer func(applied board.Store) { r.Front.Store = applied }(r.Front.Store)
 	r.Front.Store = nil
 	var got []string
-	found := checktest.Must(r.store.Find(r.Context(), board.Query{}))(r.T)
-	for _, l := range found {
+	for _, l := range checktest.Must(r.store.Find(r.Context(), board.Query{}))(r.T) {
 		history := checktest.Must(r.store.History(r.Context(), l.List.ID, 0, 0))(r.T)
 		var texts []string
 		for _, s := range history {

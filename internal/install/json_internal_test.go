@@ -26,8 +26,7 @@ func editOf(name, text string) (e *edit, err error) {
 // jsonEdit returns the edit of a file of JSON with a text.
 func jsonEdit(t *testing.T, text string) *edit {
 	t.Helper()
-	e := checktest.Must(editOf("x.json", text))(t)
-	return e
+	return checktest.Must(editOf("x.json", text))(t)
 }
 
 // BAD-INPUT 94: A client's file, its hooks or status line: broken, not UTF-8, a folder, nested

@@ -67,15 +67,13 @@ func (r *rig) write(path, text string) {
 
 func (r *rig) read(path string) string {
 	r.Helper()
-	data := checktest.Must(os.ReadFile(path))(r.T)
-	return string(data)
+	return string(checktest.Must(os.ReadFile(path))(r.T))
 }
 
 // look returns what is known of the client.
 func (r *rig) look() install.State {
 	r.Helper()
-	s := checktest.Must(r.Look(r.m, install.Options{}))(r.T)
-	return s
+	return checktest.Must(r.Look(r.m, install.Options{}))(r.T)
 }
 
 // file returns where the client has its servers, and hooksFile its hooks; empty for none.
@@ -97,8 +95,7 @@ func (r *rig) hooksFile() string {
 func (r *rig) byHand(o install.Options) (paths, texts []string) {
 	r.Helper()
 	o.Blank = true
-	change := checktest.Must(r.Install(r.m, o))(r.T)
-	return change.Files()
+	return checktest.Must(r.Install(r.m, o))(r.T).Files()
 }
 
 // sample puts the sample of the client's file of servers in its place.

@@ -300,8 +300,7 @@ func items(s todo.Snapshot) string {
 // apply makes an edit and fails the test where that is refused.
 func apply(t *testing.T, source Source, e edit) board.Outcome {
 	t.Helper()
-	out := checktest.Must(source.Edit(t.Context(), e.list, e.Edit))(t)
-	return out
+	return checktest.Must(source.Edit(t.Context(), e.list, e.Edit))(t)
 }
 
 // load returns the newest revision of the only list.

@@ -244,10 +244,7 @@ func TestPanelSendsWhatDiffers(t *testing.T) {
 func TestPanelHidesArchivedLists(t *testing.T) {
 	s, base := servertest.Site(t)
 	send := servertest.Sender(t, base, "tester")
-	write := func(args, meta string) {
-		t.Helper()
-		send(servertest.WithMeta(servertest.Call(1, "TodoWrite", args), meta))
-	}
+	write := func(args, meta string) { t.Helper(); send(servertest.WithMeta(servertest.Call(1, "TodoWrite", args), meta)) }
 	write(firstPlan, "")
 	main := servertest.ListIDs(t, base)[0]
 	write(secondPlan, `"todo-mcp/agent":"helper"`)

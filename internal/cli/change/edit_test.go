@@ -80,9 +80,8 @@ func newFront(t *testing.T, e todo.Edit) front {
 	s := servertest.New(t, store, nil)
 	f.lists, f.site = s.Board.As(""), servertest.Serve(t, s, nil).URL
 	for _, texts := range [][]string{{"A", "B"}, {"C"}} {
-		out, err := f.lists.Apply(t.Context(), board.Write{Target: board.Target{Conversation: board.Conversation{Key: "c"}},
-			Change: func(d *todo.Draft) error { d.Append(texts...); return nil }})
-		programtest.Check(t, err)
+		out := checktest.Must(f.lists.Apply(t.Context(), board.Write{Target: board.Target{Conversation: board.Conversation{Key: "c"}},
+			Change: func(d *todo.Draft) error { d.Append(texts...); return nil }}))(t)
 		f.list = out.After.List.ID
 	}
 	if first, back := map[todo.EditKind]todo.EditKind{todo.EditUnarchive: todo.EditArchive, todo.EditUndelete: todo.EditDelete}[e.Do]; back {

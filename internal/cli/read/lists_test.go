@@ -131,9 +131,8 @@ func TestGroup(t *testing.T) {
 		if agent != "" {
 			begin.ParentConversation = "main"
 		}
-		_, err := lists.Apply(t.Context(), board.Write{Target: board.Target{Conversation: board.Conversation{Key: key}, Agent: agent}, Begin: begin,
-			Change: func(d *todo.Draft) error { d.SetStatus(d.Append("Part of " + key)[0].ID, status); return nil }})
-		programtest.Check(t, err)
+		checktest.Must(lists.Apply(t.Context(), board.Write{Target: board.Target{Conversation: board.Conversation{Key: key}, Agent: agent}, Begin: begin,
+			Change: func(d *todo.Draft) error { d.SetStatus(d.Append("Part of " + key)[0].ID, status); return nil }}))(t)
 	}
 	write(todo.ChatKey("ses1"), "", todo.InProgress) // another chat in the folder
 	write("main", "", todo.InProgress)

@@ -50,9 +50,8 @@ func TestServeStopsAndResumes(t *testing.T) {
 	connect := func() (*programtest.Server, *mcp.ClientSession) {
 		t.Helper()
 		s := programtest.Serve(t, "--store", "sqlite:"+path)
-		session, err := mcp.NewClient(&mcp.Implementation{Name: "tester"}, nil).Connect(t.Context(),
-			&mcp.StreamableClientTransport{Endpoint: s.URL + "/mcp?list=release"}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
-		programtest.Check(t, err)
+		session := checktest.Must(mcp.NewClient(&mcp.Implementation{Name: "tester"}, nil).Connect(t.Context(),
+			&mcp.StreamableClientTransport{Endpoint: s.URL + "/mcp?list=release"}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"}))(t)
 		return s, session
 	}
 	create := func(session *mcp.ClientSession, item string) string {

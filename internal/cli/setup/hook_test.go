@@ -42,8 +42,7 @@ func (r hookRig) call(event io.Reader) {
 }
 
 func (r hookRig) log() string {
-	data := checktest.Must(os.ReadFile(filepath.Join(r.state, "hook.log")))(r)
-	return string(data)
+	return string(checktest.Must(os.ReadFile(filepath.Join(r.state, "hook.log")))(r))
 }
 
 // open opens the store, behind what hooks left for it; the caller closes it. On a busy
@@ -73,8 +72,7 @@ func (r hookRig) lists() (found []string) {
 	r.Helper()
 	st := r.open()
 	defer st.Close()
-	lists := checktest.Must(st.Find(r.Context(), board.Query{}))(r)
-	for _, l := range lists {
+	for _, l := range checktest.Must(st.Find(r.Context(), board.Query{}))(r) {
 		found = append(found, fmt.Sprintf("%s at revision %d with %d items", l.Title(), l.Revision, len(l.Items)))
 	}
 	return found
