@@ -2,7 +2,6 @@ package hook_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -124,9 +123,7 @@ func prompt(text string) string {
 func TestTheBranchOfAChat(t *testing.T) {
 	r, folder := newRig(t), t.TempDir()
 	says := func(head string) {
-		if err := errors.Join(os.MkdirAll(filepath.Join(folder, ".git"), 0o700), os.WriteFile(filepath.Join(folder, ".git", "HEAD"), []byte(head), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		writeFile(t, filepath.Join(folder, ".git", "HEAD"), head)
 		r.tells(strings.Replace(prompt("Write a parser"), "/home/ada/parser", filepath.ToSlash(folder), 1), "")
 	}
 	says("ref: refs/heads/retry\n")
@@ -153,9 +150,7 @@ func TestTitles(t *testing.T) {
 		".git/HEAD": "ref: refs/heads/fix-\x1b[31mlexer\n", "sub/x": "", ".git/worktrees/tree/HEAD": "ref: refs/heads/in-tree\n",
 		"tree/.git": "gitdir: " + filepath.Join(repository, ".git/worktrees/tree") + "\n", "done/.git/HEAD": "ref: refs/heads/main\n", "loose/.git/HEAD": "0123456789\n",
 	} {
-		path = filepath.Join(repository, path)
-		checktest.Check(t, os.MkdirAll(filepath.Dir(path), 0o700))
-		checktest.Check(t, os.WriteFile(path, []byte(text), 0o600))
+		writeFile(t, filepath.Join(repository, path), text)
 	}
 	in := func(folder, event string) string {
 		return strings.Replace(event, "/home/ada/parser", filepath.ToSlash(folder), 1)

@@ -180,8 +180,6 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// check ends the test if err is not nil.
-
 // script runs the lines of a script, and returns it with what comes of each.
 func (r *rig) script(text string) string {
 	r.Helper()

@@ -82,14 +82,7 @@ func pidOf(host string) int {
 func writeSession(t *testing.T, home string, file map[string]any) (path string) {
 	t.Helper()
 	path = filepath.Join(home, "sessions", "1.json")
-	data, err := json.Marshal(file)
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(path), 0o700)
-	}
-	if err == nil {
-		err = os.WriteFile(path, data, 0o600)
-	}
-	checktest.Check(t, err)
+	writeFile(t, path, string(checktest.Must(json.Marshal(file))(t)))
 	return path
 }
 
