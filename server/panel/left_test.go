@@ -28,9 +28,7 @@ func inSession(t *testing.T, url string) (write, resume func(string), end func()
 	id := servertest.Session(t, url+"/mcp", "gemini-cli")
 	send := func(message, want string) {
 		t.Helper()
-		if _, _, body := servertest.Post(t, url+"/mcp", message, "Mcp-Session-Id", id); !strings.Contains(body, want) {
-			t.Fatal(body)
-		}
+		servertest.Is(t, "it is answered", 200, want)(servertest.Post(t, url+"/mcp", message, "Mcp-Session-Id", id))
 	}
 	write = func(args string) { t.Helper(); send(servertest.Call(1, "TodoWrite", args), "updated") }
 	resume = func(list string) {
@@ -244,7 +242,10 @@ func TestPanelSendsWhatDiffers(t *testing.T) {
 func TestPanelHidesArchivedLists(t *testing.T) {
 	s, base := servertest.Site(t)
 	send := servertest.Sender(t, base, "tester")
-	write := func(args, meta string) { t.Helper(); send(servertest.WithMeta(servertest.Call(1, "TodoWrite", args), meta)) }
+	write := func(args, meta string) {
+		t.Helper()
+		send(servertest.WithMeta(servertest.Call(1, "TodoWrite", args), meta))
+	}
 	write(firstPlan, "")
 	main := servertest.ListIDs(t, base)[0]
 	write(secondPlan, `"todo-mcp/agent":"helper"`)
@@ -253,9 +254,7 @@ func TestPanelHidesArchivedLists(t *testing.T) {
 	stream, _ := follow(t, base+"/panel/events")
 	own, _ := follow(t, base+"/panel/events?list="+sub)
 	write(strings.Replace(secondPlan, "Bend", "Cut", 1), `"todo-mcp/agent":"helper"`)
-	if d := nextDrawn(t, stream); d.ID != main {
-		t.Errorf("a sub-agent's list changed: %+v", d)
-	}
+	checktest.Same(t, "a sub-agent's list changed, and is drawn in", nextDrawn(t, stream).ID, main)
 	has(t, sent(own), "list ", "Cut the sails")
 	archive := func(id string) drawn {
 		t.Helper()

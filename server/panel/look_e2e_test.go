@@ -332,9 +332,7 @@ func TestPanelBringsBack(t *testing.T) {
 	for _, scheme := range []string{"light", "dark"} {
 		servertest.Emulate(t, ctx, scheme)
 		servertest.Do(t, ctx, chromedp.EmulateViewport(390, 844))
-		if wide := servertest.Eval[bool](t, ctx, `document.documentElement.scrollWidth > innerWidth`); wide {
-			t.Error("the narrow page scrolls sideways")
-		}
+		is(t, ctx, "the narrow page scrolls sideways", `document.documentElement.scrollWidth <= innerWidth`)
 		accessible(t, ctx)
 	}
 	servertest.Do(t, ctx, chromedp.EmulateViewport(1280, 800), chromedp.Navigate(h.list+"?revision=8"))
@@ -461,9 +459,7 @@ func TestPanelOverAFrozenServer(t *testing.T) {
 	servertest.Eval[bool](t, ctx, `(window.lost = window.ticks = 0, setInterval(() => window.ticks++, 100),
 		new MutationObserver(() => { window.lost += document.body.classList.contains('stale'); }).observe(document.body, { attributeFilter: ['class'] }), true)`)
 	servertest.Until(t, ctx, `window.ticks > 40`) // longer than the silence that is allowed
-	if servertest.Eval[int](t, ctx, `window.lost`) > 0 {
-		t.Error("the page is not live while the server gives signs of life")
-	}
+	is(t, ctx, "the page is not live while the server gives signs of life", `window.lost === 0`)
 	server.gate.Lock()
 	servertest.Until(t, ctx, `document.getElementById('status').dataset.state === 'lost' && document.getElementById('status').innerText.startsWith('Not live since ') && !!document.getElementById('lost')`)
 	const ran = `document.querySelector('.card time[data-run]').textContent`

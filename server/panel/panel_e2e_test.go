@@ -142,17 +142,13 @@ func TestPanelEdit(t *testing.T) {
 	servertest.Do(t, ctx, chromedp.SendKeys("#i-2 .field", "Two, but better\r"))
 	texts("One,From <b>me</b>,Two, but better")
 	servertest.Until(t, ctx, `[...document.querySelectorAll('.yours')].map((e) => e.textContent).join('|') === 'you ticked, waits to be seen|you added, waits to be seen|you reworded, waits to be seen' && document.getElementById('unseen').innerText.includes('Claude Code will see your 4 changes with its next write')`)
-	got := agent(servertest.Todos("pending", "One", "Two", "Three", "Four"))
-	if !strings.Contains(got, `The user changed the list: set "One" to completed, added "From <b>me</b>", reworded "Two" to "Two, but better", removed "Three"`) {
-		t.Errorf("the agent's result: %s", got)
-	}
+	checktest.Has(t, "the agent's result", agent(servertest.Todos("pending", "One", "Two", "Three", "Four")),
+		`The user changed the list: set "One" to completed, added "From <b>me</b>", reworded "Two" to "Two, but better", removed "Three"`)
 	texts("One,From <b>me</b>,Two, but better,Four")
 	servertest.Until(t, ctx, `!document.querySelector('.yours, #unseen')`)
 	// A blocked item is shown with its reason as text. An agent that sees it as
 	// pending and writes it back keeps status and reason.
-	if status, _, body := servertest.Post(t, list+"/edit", `{"do":"block","id":"2","text":"waiting for <i>Ann</i>"}`); status != 200 || !strings.Contains(body, `"status":"blocked"`) {
-		t.Fatal(status, body)
-	}
+	servertest.Is(t, "it is blocked", 200, `"status":"blocked"`)(servertest.Post(t, list+"/edit", `{"do":"block","id":"2","text":"waiting for <i>Ann</i>"}`))
 	const reason = `document.querySelector('#items .blocked .why')?.textContent === 'waiting for <i>Ann</i>'`
 	servertest.Until(t, ctx, reason)
 	// "Two" is the wording that the person replaced, as the agent was told: it still means
@@ -178,13 +174,9 @@ func TestPanelHostileText(t *testing.T) {
 	servertest.Until(t, ctx, servertest.IsLive)
 	check := func(when string) {
 		t.Helper()
-		if servertest.Eval[bool](t, ctx, `'hit' in window`) || servertest.Eval[int](t, ctx, `document.querySelectorAll('main script, main img, main svg:not([class])').length`) != 0 {
-			t.Errorf("36: %s: a text was interpreted as markup", when)
-		}
+		is(t, ctx, "36: "+when+": a text was interpreted as markup", `!('hit' in window || document.querySelector('main script, main img, main svg:not([class])'))`)
 		for _, text := range hostile[:6] {
-			if !servertest.Eval[bool](t, ctx, fmt.Sprintf(`[...document.querySelectorAll('#items bdi')].some((e) => e.textContent === %q)`, text)) {
-				t.Errorf("36: %s: %q is not shown as it is", when, text)
-			}
+			is(t, ctx, "36: "+when+": not shown as it is: "+text, fmt.Sprintf(`[...document.querySelectorAll('#items bdi')].some((e) => e.textContent === %q)`, text))
 		}
 		if shown := servertest.Eval[string](t, ctx, `document.body.textContent`); strings.ContainsAny(shown, "\u202e\u2066\u200b") || !strings.Contains(shown, `a\u202eb`) {
 			t.Errorf("38: %s: invisible characters are not escaped", when)
@@ -525,9 +517,7 @@ func TestPanelAddsForTheEndOfTheTurn(t *testing.T) {
 			t.Errorf("%q, later %q; want %q, later %q", items, later, wantItems, wantLater)
 		}
 	}
-	if servertest.Eval[bool](t, ctx, offered) {
-		t.Error("it is offered where no hook tells of a turn")
-	}
+	is(t, ctx, "it is offered where no hook tells of a turn", `!(`+offered+`)`)
 	add("Two", chromedp.ModifierShift)
 	stands("One Two ", "")
 	servertest.Says(t, lists, id, todo.Works, "")
@@ -547,9 +537,7 @@ func TestPanelAddsForTheEndOfTheTurn(t *testing.T) {
 	press("Six", "Delete")
 	servertest.Until(t, ctx, `!document.getElementById('items').textContent.includes('Six')`)
 	stands("One Two Four Five ", "Three ")
-	if got := servertest.Eval[string](t, ctx, `[...document.querySelectorAll('#items [data-item]')].at(-1).querySelector('.yours').textContent`); got != "after this turn" {
-		t.Errorf("it says %q", got)
-	}
+	is(t, ctx, "it does not say when", `[...document.querySelectorAll('#items [data-item]')].at(-1).querySelector('.yours').textContent === 'after this turn'`)
 	accessible(t, ctx)
 	servertest.Do(t, ctx, chromedp.Navigate(base))
 	servertest.Until(t, ctx, `document.querySelector('.card')?.textContent.includes('after this turn')`)

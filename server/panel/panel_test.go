@@ -45,8 +45,6 @@ func listed(t *testing.T, client string, plans ...string) (write func(plan strin
 	return write, base, base + "/lists/" + servertest.ListIDs(t, base)[0]
 }
 
-// check ends the test if err is not nil.
-
 func TestPanelPages(t *testing.T) {
 	_, url, list := listed(t, "claude-code", servertest.Todos("pending", "A"), servertest.Todos("completed", "A"))
 	for path, want := range map[string]string{
@@ -64,9 +62,7 @@ func TestPanelPages(t *testing.T) {
 	} {
 		servertest.Is(t, edit, want, `"error"`)(servertest.Post(t, list+"/edit", edit))
 	}
-	if status, _, _ := servertest.Post(t, list+"/edit", `{"do":"restore","revision":1}`, "Origin", "http://evil.example"); status != 403 {
-		t.Errorf("restore from a foreign page: %d", status)
-	}
+	servertest.Is(t, "a foreign page", 403)(servertest.Post(t, list+"/edit", `{"do":"restore","revision":1}`, "Origin", "http://evil.example"))
 }
 
 // BAD-INPUT 65: a list that a person has open, on the panel or another front end, is not
@@ -393,10 +389,7 @@ func TestEditsOnALockedStore(t *testing.T) {
 			site := servertest.Serve(t, s, func(c *edge.Config) { c.Timeout = 200 * time.Millisecond })
 			unlock := lockStore(t, path, lock...)
 			for _, edit := range []string{`{"do":"add","text":"late"}`, `{"do":"restore","revision":1}`} {
-				status, _, text := servertest.Post(t, site.URL+"/lists/"+list+"/edit", edit)
-				if status != http.StatusServiceUnavailable || !strings.Contains(text, "did not answer in time") {
-					t.Errorf("72: %s: %d %s", edit, status, text)
-				}
+				servertest.Is(t, "72: "+edit, http.StatusServiceUnavailable, "did not answer in time")(servertest.Post(t, site.URL+"/lists/"+list+"/edit", edit))
 			}
 			unlock()
 			// What waits in the queue of the store is carried out before this save.
@@ -405,9 +398,7 @@ func TestEditsOnALockedStore(t *testing.T) {
 			if _, err := storetest.Save(t.Context(), store, next); err != nil || next.Revision != 3 || len(next.Items) != 2 {
 				t.Errorf("72: revision %d with %d items after the lock, %v", next.Revision, len(next.Items), err)
 			}
-			if lines := log.Take(); len(lines) != 2 {
-				t.Errorf("72: log %q", lines)
-			}
+			checktest.Same(t, "72: lines in the log", len(log.Take()), 2)
 		})
 	}
 }
