@@ -207,7 +207,8 @@ func TestChangesReachOtherReplicas(t *testing.T) {
 		c.begin()
 		took := measure(t, a, all, c.writes)
 		text, largest := describe(took)
-		report.Add(t, programtest.Row{Fault: c.fault, Tried: c.tried, Times: fmt.Sprint(c.writes, " writes"), Acknowledged: c.writes, Notes: "median/p99 until sent: " + text})
+		report.Add(t, programtest.Row{Fault: c.fault, Tried: c.tried, Times: fmt.Sprint(c.writes, " writes"), Acknowledged: c.writes,
+			Notes: "median/p99 until sent: " + text})
 		if largest > healed {
 			t.Errorf("%s: a change took %s", c.fault, largest)
 		}

@@ -348,7 +348,8 @@ func TestWorkspacePagesOverPlans(t *testing.T) {
 func TestWorkspaceFindsOldLists(t *testing.T) {
 	store := memory.New()
 	servertest.Check(t, store.Update(t.Context(), board.Key{}, func(tx board.Tx) (err error) {
-		next := todo.Snapshot{List: todo.List{ID: "oldest", Name: "release", Conversation: "c"}, Revision: 1, Items: []todo.Item{{ID: "1", Text: "A", Status: todo.Pending}}}
+		next := todo.Snapshot{List: todo.List{ID: "oldest", Name: "release", Conversation: "c"}, Revision: 1,
+			Items: []todo.Item{{ID: "1", Text: "A", Status: todo.Pending}}}
 		for n := 0; err == nil && n < 2001; n++ {
 			_, err = tx.Save(t.Context(), next)
 			next.List = todo.List{ID: fmt.Sprint("sub", n), Conversation: "c", Parent: "oldest", Agent: "helper"}

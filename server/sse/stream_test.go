@@ -66,7 +66,8 @@ func TestStalledReader(t *testing.T) {
 			texts[i] = fmt.Sprintf("%d %d %s", n, i, strings.Repeat("x", 100))
 		}
 		texts[0] = "The same" // it stays one list
-		servertest.Is(t, "a write", 200, "updated")(servertest.Post(t, web.URL+"/mcp", servertest.Call(n, "write_todos", servertest.Todos("pending", texts...)), "Mcp-Session-Id", id))
+		servertest.Is(t, "a write", 200, "updated")(
+			servertest.Post(t, web.URL+"/mcp", servertest.Call(n, "write_todos", servertest.Todos("pending", texts...)), "Mcp-Session-Id", id))
 	}
 	<-received
 	// Once the server has closed the stalled stream there is room for another one. What was sent

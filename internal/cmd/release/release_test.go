@@ -208,7 +208,8 @@ func TestPluginsAndChart(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(chart["todo-mcp/Chart.yaml -rw-r--r--"]), &about); err != nil || about["version"] != "1.2.3" || about["appVersion"] != "1.2.3" {
 		t.Errorf("the chart is %v (%v)", about, err)
 	}
-	for name, want := range map[string]string{"bash": "complete -o default", "zsh": "#compdef todo-mcp", "fish": "complete -c todo-mcp", "ps1": "Register-ArgumentCompleter"} {
+	for name, want := range map[string]string{"bash": "complete -o default", "zsh": "#compdef todo-mcp", "fish": "complete -c todo-mcp",
+		"ps1": "Register-ArgumentCompleter"} {
 		servertest.Has(t, name, string(readFile(t, filepath.Join(r.dist, "share", "completions", "todo-mcp."+name))), want)
 	}
 	var values struct{ Image struct{ Repository string } }
