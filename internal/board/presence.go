@@ -13,8 +13,20 @@ import (
 
 // States returns how lists stand, by id.
 func (l Lists) States(ctx context.Context, lists ...todo.Snapshot) (map[string]todo.Standing, error) {
-	states := make(map[string]todo.Standing, len(lists))
+	return l.states(ctx, l.attendance(lists...), lists)
+}
+
+// StatesWithChats is [Lists.WithChats] and [Lists.States] of what it returns, and reads the chats once for both.
+func (l Lists) StatesWithChats(ctx context.Context, lists []todo.Snapshot) (all []todo.Snapshot, states map[string]todo.Standing, err error) {
 	who := l.attendance(lists...)
+	if all, err = l.withChats(ctx, who, lists); err == nil {
+		states, err = l.states(ctx, who, all)
+	}
+	return all, states, err
+}
+
+func (l Lists) states(ctx context.Context, who *attendance, lists []todo.Snapshot) (map[string]todo.Standing, error) {
+	states := make(map[string]todo.Standing, len(lists))
 	for _, s := range lists {
 		var agent todo.Agent
 		if !s.Done() && !s.Archived && s.List.Conversation != "" {
@@ -67,7 +79,8 @@ const sharedRest = time.Hour
 type attendance struct {
 	lists   Lists
 	asked   int                 // for how many lists or chats
-	read    map[string]bool     // principals of which all is read
+	read    map[string]bool     // principals of which all current lists are read
+	knows   map[string]bool     // principals of which all chats are read
 	holders map[string][]Seen   // by list
 	current map[string][]string // the lists that chats hold, by chat
 	chats   map[string]todo.Chat
@@ -80,7 +93,7 @@ const fewLists = 8
 
 // attendance returns an attendance that knows the newest snapshots read.
 func (l Lists) attendance(read ...todo.Snapshot) *attendance {
-	a := &attendance{lists: l, read: make(map[string]bool), holders: make(map[string][]Seen), current: make(map[string][]string),
+	a := &attendance{lists: l, read: make(map[string]bool), knows: make(map[string]bool), holders: make(map[string][]Seen), current: make(map[string][]string),
 		chats: make(map[string]todo.Chat), alive: make(map[string]bool), open: make(map[string]bool, len(read))}
 	for _, s := range read {
 		a.open[s.List.ID] = s.Open() && !s.Archived
@@ -91,7 +104,7 @@ func (l Lists) attendance(read ...todo.Snapshot) *attendance {
 // attend returns what is known of the agents that hold a list.
 func (a *attendance) attend(ctx context.Context, s todo.Snapshot) (agent todo.Agent, err error) {
 	if s.IsChat() {
-		chat, err := a.chat(ctx, s.List.ID)
+		chat, err := a.chat(ctx, s.List.Principal, s.List.ID)
 		if err == nil {
 			agent.Here, err = a.hasRow(ctx, chat)
 		}
@@ -107,7 +120,7 @@ func (a *attendance) attend(ctx context.Context, s todo.Snapshot) (agent todo.Ag
 			continue
 		}
 		var chat todo.Chat
-		if chat, err = a.chat(ctx, h.Chat); err == nil && a.isHere(chat) {
+		if chat, err = a.chat(ctx, s.List.Principal, h.Chat); err == nil && a.isHere(chat) {
 			agent.Here = true
 			agent = agent.And(chat)
 		}
@@ -115,7 +128,7 @@ func (a *attendance) attend(ctx context.Context, s todo.Snapshot) (agent todo.Ag
 	// A key that several chats share has one current list: that of the chat which wrote last.
 	if err == nil && !agent.Here && todo.IsSeveral(s.List.Conversation) && a.lists.board.now().Sub(s.Worked) <= sharedRest {
 		var chat todo.Chat
-		chat, err = a.chat(ctx, s.List.Conversation)
+		chat, err = a.chat(ctx, s.List.Principal, s.List.Conversation)
 		agent.Here = a.isHere(chat)
 	}
 	return agent, err
@@ -135,9 +148,20 @@ func (a *attendance) readAll(ctx context.Context, of string) (bool, error) {
 	return true, err
 }
 
-// chat reads a chat, once.
-func (a *attendance) chat(ctx context.Context, id string) (c todo.Chat, err error) {
+// chat reads a chat of a principal, once. After [fewLists] it reads all that were used within chatAge.
+func (a *attendance) chat(ctx context.Context, of, id string) (c todo.Chat, err error) {
 	c, known := a.chats[id]
+	if !known && a.asked > fewLists && !a.knows[of] {
+		a.knows[of] = true
+		all, err := a.lists.board.store.Chats(ctx, ChatQuery{Principal: &of, UsedSince: a.lists.board.now().Add(-chatAge)})
+		if err != nil {
+			return c, err
+		}
+		for _, chat := range all {
+			a.chats[chat.ID] = chat
+		}
+		c, known = a.chats[id]
+	}
 	if !known {
 		if c, err = a.lists.board.store.Chat(ctx, id); err == nil {
 			a.chats[id] = c
@@ -236,6 +260,10 @@ const chatAge = 7 * 24 * time.Hour
 // WithChats adds to lists, as [todo.Chat.AsList], the chats of the identity's own user that are shown as lists, see
 // hasRow. They become the Parent of lists of their sub-agents.
 func (l Lists) WithChats(ctx context.Context, lists []todo.Snapshot) ([]todo.Snapshot, error) {
+	return l.withChats(ctx, l.attendance(lists...), lists)
+}
+
+func (l Lists) withChats(ctx context.Context, who *attendance, lists []todo.Snapshot) ([]todo.Snapshot, error) {
 	q := ChatQuery{UsedSince: l.board.now().Add(-chatAge)}
 	if !l.all {
 		q.Principal, q.User = &l.id.Principal, &l.id.Subject
@@ -244,8 +272,9 @@ func (l Lists) WithChats(ctx context.Context, lists []todo.Snapshot) ([]todo.Sna
 	if err != nil {
 		return nil, err
 	}
-	who, without := l.attendance(lists...), make(map[string]bool)
+	without := make(map[string]bool)
 	for _, c := range slices.Backward(chats) {
+		who.chats[c.ID] = c
 		has, err := who.hasRow(ctx, c)
 		if err != nil {
 			return nil, err

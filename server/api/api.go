@@ -250,10 +250,7 @@ func readStates(r *edge.Request) ([]listState, error) {
 		return nil, err
 	}
 	found = slices.DeleteFunc(found, func(l todo.Snapshot) bool { return l.Archived || !l.Open() })
-	if found, err = r.Lists.WithChats(r.Context(), found); err != nil {
-		return nil, err
-	}
-	standing, err := r.Lists.States(r.Context(), found...)
+	found, standing, err := r.Lists.StatesWithChats(r.Context(), found)
 	if err != nil {
 		return nil, err
 	}

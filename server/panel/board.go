@@ -98,14 +98,11 @@ func (p *Panel) readBoard(ctx context.Context, r *edge.Request) (groups, error) 
 	for i := range read {
 		s.seq = max(s.seq, read[i].Seq)
 	}
-	if read, err = r.Lists.WithChats(ctx, read); err != nil {
-		return groups{}, err
-	}
-	s.apart = render.Apart(read, s.now)
-	states, err := r.Lists.States(ctx, read...)
+	read, states, err := r.Lists.StatesWithChats(ctx, read)
 	if err != nil {
 		return groups{}, err
 	}
+	s.apart = render.Apart(read, s.now)
 	// A sub-agent's list whose main list was not read is only on that list's page.
 	all := slices.DeleteFunc(account.Groups(read, states), func(f account.Group) bool { return f.Main.List.Parent != "" })
 	s.Board = account.Sort(all, s.now)
