@@ -10,6 +10,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
@@ -173,6 +174,9 @@ type answer struct {
 	status  int      // 0 means 200
 	stream  bool     // it became a [sse.Stream]
 	request *Request // nil until it is known who asks
+
+	mu     sync.Mutex
+	isIdle bool // nothing is written now
 }
 
 // WriteHeader implements http.ResponseWriter.
@@ -192,6 +196,8 @@ func (a *answer) Write(p []byte) (written int, err error) {
 		}
 		defer sent()
 	}
+	a.idle(false)
+	defer a.idle(true)
 	defer context.AfterFunc(a.edge.closing, a.bound)()
 	for {
 		piece := p[:min(len(p), pieceSize)]
@@ -205,7 +211,6 @@ func (a *answer) Write(p []byte) (written int, err error) {
 			return written, err
 		}
 		if p = p[n:]; len(p) == 0 {
-			_ = a.control.SetWriteDeadline(time.Time{})
 			return written, nil
 		}
 	}
@@ -213,18 +218,33 @@ func (a *answer) Write(p []byte) (written int, err error) {
 
 // bound sets the deadline of a write that begins now, or goes on as the edge closes.
 func (a *answer) bound() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	within := a.edge.config.ClientTimeout
 	if a.edge.closing.Err() != nil {
 		within = min(within, finalWriteTimeout)
 	}
-	_ = a.control.SetWriteDeadline(time.Now().Add(within))
+	if !a.isIdle {
+		_ = a.control.SetWriteDeadline(time.Now().Add(within))
+	}
+}
+
+// idle says whether nothing is written now. Then there is no deadline, and bound sets none: after its handler has
+// returned the answer must not be used, and the edge may close just then.
+func (a *answer) idle(is bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.isIdle = is; is {
+		_ = a.control.SetWriteDeadline(time.Time{}) // the next write finds out
+	}
 }
 
 // FlushError is called by http.ResponseController.
 func (a *answer) FlushError() error {
-	a.bound()
-	defer a.control.SetWriteDeadline(time.Time{}) //nolint:errcheck // the next write finds out
+	a.idle(false)
+	defer a.idle(true)
 	defer context.AfterFunc(a.edge.closing, a.bound)()
+	a.bound()
 	return a.control.Flush()
 }
 
