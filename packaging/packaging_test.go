@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/todo-mcp/todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 )
 
 func read(t *testing.T, dir string, suffixes ...string) map[string]string {
@@ -29,13 +29,13 @@ func read(t *testing.T, dir string, suffixes ...string) map[string]string {
 		}
 		return nil
 	})
-	servertest.Check(t, err)
+	checktest.Check(t, err)
 	return files
 }
 
 // Every variable that a package sets is one of the program.
 func TestVariablesAreSettings(t *testing.T) {
-	settings := servertest.Must(os.ReadFile(filepath.Join("..", "docs", "settings.md")))(t)
+	settings := checktest.Must(os.ReadFile(filepath.Join("..", "docs", "settings.md")))(t)
 	own := map[string]bool{"TODO_HOST": true} // the Compose file's, for the proxy
 	found := 0
 	for path, text := range read(t, ".", "Dockerfile", ".yaml", "Caddyfile", ".service", ".env", "manifest.json", "server.json") {
@@ -54,14 +54,14 @@ func TestVariablesAreSettings(t *testing.T) {
 // Each alert is tested, and the operator's page says what to do about it.
 func TestAlertsAreTestedAndDocumented(t *testing.T) {
 	files := read(t, "prometheus", ".yaml")
-	page := servertest.Must(os.ReadFile(filepath.Join("..", "docs", "operations.md")))(t)
+	page := checktest.Must(os.ReadFile(filepath.Join("..", "docs", "operations.md")))(t)
 	alerts := regexp.MustCompile(`- alert: (\w+)`).FindAllStringSubmatch(files[filepath.Join("prometheus", "rules.yaml")], -1)
 	if len(alerts) < 5 {
 		t.Fatalf("%d alerts: their form changed", len(alerts))
 	}
 	for _, alert := range alerts {
-		servertest.Has(t, "the tests of alerts", files[filepath.Join("prometheus", "rules_test.yaml")], "alertname: "+alert[1]+",")
-		servertest.Has(t, "docs/operations.md", string(page), "| `"+alert[1]+"` |")
+		checktest.Has(t, "the tests of alerts", files[filepath.Join("prometheus", "rules_test.yaml")], "alertname: "+alert[1]+",")
+		checktest.Has(t, "docs/operations.md", string(page), "| `"+alert[1]+"` |")
 	}
 }
 
@@ -120,6 +120,6 @@ func TestMillionIsAsMeasured(t *testing.T) {
 		t.Fatalf("%d figures of PostgreSQL: their form changed", len(measured))
 	}
 	for _, figure := range measured {
-		servertest.Has(t, "docs/several-databases.md", pages[filepath.Join("..", "docs", "several-databases.md")], figure[1])
+		checktest.Has(t, "docs/several-databases.md", pages[filepath.Join("..", "docs", "several-databases.md")], figure[1])
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	_ "github.com/todo-mcp/todo-mcp/internal/cli" // so that go test runs these tests again when the program changes
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/internal/store/postgrestest"
@@ -37,7 +38,7 @@ func TestMain(m *testing.M) { os.Exit(programtest.Run(m, &program, &report)) }
 
 func freePort(t *testing.T) string {
 	t.Helper()
-	l := servertest.Must(net.Listen("tcp", ":0"))(t)
+	l := checktest.Must(net.Listen("tcp", ":0"))(t)
 	defer l.Close()
 	return fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
 }
@@ -55,11 +56,11 @@ type site struct {
 
 func newSite(t *testing.T) *site {
 	t.Helper()
-	db := servertest.Must(postgrestest.New())(t)
+	db := checktest.Must(postgrestest.New())(t)
 	t.Cleanup(db.Close)
 	s := &site{dir: t.TempDir(), database: db, http: freePort(t), admin: freePort(t), proxy: freePort(t),
 		client: &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}} // the proxy makes its own certificate
-	s.store = servertest.Must(db.NewDatabase())(t)
+	s.store = checktest.Must(db.NewDatabase())(t)
 	s.address, s.tokens = "https://localhost:"+s.proxy, filepath.Join(s.dir, "tokens")
 	return s
 }
@@ -82,9 +83,9 @@ func (s *site) run(t *testing.T, in []byte, args ...string) []byte {
 
 func (s *site) replica(t *testing.T, ip string, others ...string) *programtest.Process {
 	t.Helper()
-	p := servertest.Must(programtest.Start(t, program, s.dir, nil, append([]string{"serve", "--store", s.store, "--tokens", s.tokens, "--addr", ip + ":" + s.http, "--admin-addr", ip + ":" + s.admin,
+	p := checktest.Must(programtest.Start(t, program, s.dir, nil, append([]string{"serve", "--store", s.store, "--tokens", s.tokens, "--addr", ip + ":" + s.http, "--admin-addr", ip + ":" + s.admin,
 		"--public-url", s.address, "--trusted-proxies", "127.0.0.0/8", "--drain", "3"}, others...)...))(t)
-	servertest.Must(p.URL())(t)
+	checktest.Must(p.URL())(t)
 	s.await(t, "http://"+ip+":"+s.admin+"/readyz", "ok")
 	return p
 }
@@ -104,7 +105,7 @@ func (s *site) await(t *testing.T, address, text string) {
 
 func (s *site) caddyfile(t *testing.T, replace ...string) string {
 	t.Helper()
-	text := servertest.Must(os.ReadFile(filepath.Join("compose", "Caddyfile")))(t)
+	text := checktest.Must(os.ReadFile(filepath.Join("compose", "Caddyfile")))(t)
 	// no port for its own control, no certificate in this machine's store
 	return "{\n admin unix/" + s.dir + "/control\n skip_install_trust\n auto_https disable_redirects\n}\n" + strings.NewReplacer(replace...).Replace(string(text))
 }
@@ -114,7 +115,7 @@ func (s *site) caddyfile(t *testing.T, replace ...string) string {
 func (s *site) proxies(t *testing.T, command, config string, args ...string) {
 	t.Helper()
 	file := filepath.Join(s.dir, "Caddyfile")
-	servertest.Check(t, os.WriteFile(file, []byte(config), 0o600))
+	checktest.Check(t, os.WriteFile(file, []byte(config), 0o600))
 	cmd := exec.Command("caddy", append([]string{command, "--adapter", "caddyfile", "--config", file}, args...)...)
 	cmd.Env = []string{"HOME=" + s.dir, "XDG_DATA_HOME=" + s.dir, "XDG_CONFIG_HOME=" + s.dir}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -158,7 +159,7 @@ func TestRollingRestartBehindTheProxy(t *testing.T) {
 		})
 	}
 	for ip, p := range replicas {
-		servertest.Check(t, p.Terminate())
+		checktest.Check(t, p.Terminate())
 		if err := p.Wait(20 * time.Second); err != nil {
 			t.Errorf("55: %s ended with %v: %s", ip, err, p.Log)
 		}
@@ -218,7 +219,7 @@ func (n *tenant) writes(ctx context.Context, t *testing.T, agent int) {
 
 func (n *tenant) lists(t *testing.T, address string) string {
 	t.Helper()
-	res := servertest.Must((&http.Client{Transport: n}).Get(address + "/api/lists"))(t)
+	res := checktest.Must((&http.Client{Transport: n}).Get(address + "/api/lists"))(t)
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
 	if err != nil || res.StatusCode != http.StatusOK {
@@ -232,7 +233,7 @@ func (n *tenant) lists(t *testing.T, address string) string {
 // acknowledged write is lost, and neither tenant is shown a list of the other.
 func TestTenantMoves(t *testing.T) {
 	s := newSite(t)
-	second := servertest.Must(s.database.NewDatabase())(t)
+	second := checktest.Must(s.database.NewDatabase())(t)
 	settings := []string{"--tools", "all", "--keep-revisions", "0", "--allowed-hosts", "ann.localhost,bob.localhost"}
 	s.replica(t, "127.0.0.2", settings...)
 	s.replica(t, "127.0.0.3", append(settings, "--store", second)...)
@@ -241,7 +242,7 @@ func TestTenantMoves(t *testing.T) {
 	}
 	ann, bob := s.newTenant(t, "ann"), s.newTenant(t, "bob")
 
-	page := servertest.Must(os.ReadFile(filepath.Join("..", "docs", "several-databases.md")))(t)
+	page := checktest.Must(os.ReadFile(filepath.Join("..", "docs", "several-databases.md")))(t)
 	blocks := regexp.MustCompile("(?s)```(\\w+)\n(.*?)```").FindAllStringSubmatch(string(page), -1)
 	if len(blocks) != 3 {
 		t.Fatalf("%d blocks of code: the page's form changed", len(blocks))
@@ -298,7 +299,7 @@ func TestTenantMoves(t *testing.T) {
 	stop()
 	agents.Wait()
 
-	history := servertest.Must(programtest.Export(program, s.dir, nil, second))(t)
+	history := checktest.Must(programtest.Export(program, s.dir, nil, second))(t)
 	lost := append(history.Lost(ann.acks.Acks), history.Lost(bob.acks.Acks)...)
 	if torn := history.Torn(); len(lost)+len(torn) > 0 {
 		t.Errorf("lost: %v, in part: %v", lost, torn)

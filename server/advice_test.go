@@ -12,6 +12,7 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/clients"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
@@ -68,10 +69,10 @@ func TestAdviceCanBeFollowed(t *testing.T) {
 func follows(t *testing.T, c *chattest.Chat, told, name, args string) {
 	t.Helper()
 	var schema jsonschema.Schema
-	servertest.Check(t, json.Unmarshal(tools.Find(tools.New(tools.Defaults()), name).InputSchema(), &schema))
-	compiled := servertest.Must(schema.Resolve(nil))(t)
+	checktest.Check(t, json.Unmarshal(tools.Find(tools.New(tools.Defaults()), name).InputSchema(), &schema))
+	compiled := checktest.Must(schema.Resolve(nil))(t)
 	var value any
-	servertest.Check(t, json.Unmarshal([]byte(args), &value))
+	checktest.Check(t, json.Unmarshal([]byte(args), &value))
 	if err := compiled.Validate(value); err != nil {
 		t.Errorf("%s: what it says cannot be sent: %v", told, err)
 	}
@@ -115,9 +116,9 @@ func TestAdviceOfTheBoardCanBeFollowed(t *testing.T) {
 		"write what is open as your own list": {func(_ *chattest.Rig, s *chattest.Server, c *chattest.Chat) *chattest.Chat {
 			before := c.Conversation("before")
 			before.Writes("c:A i:B p:C")
-			left := servertest.Must(s.Server.Board.As("").Load(t.Context(), before.Current(), 0))(t)
+			left := checktest.Must(s.Server.Board.As("").Load(t.Context(), before.Current(), 0))(t)
 			for _, language := range prompts.Languages() {
-				words := servertest.Must(prompts.WordsIn(language))(t)
+				words := checktest.Must(prompts.WordsIn(language))(t)
 				if told := tools.Earlier(words, left); strings.Contains(told, left.List.ID) || !strings.HasSuffix(told, "\n"+words.GoOnEarlier) {
 					t.Errorf("%s: %s", language, told)
 				}
@@ -152,12 +153,12 @@ func TestAdviceNamesWhatSchemasHave(t *testing.T) {
 		known[tool.Name] = true
 	}
 	for _, language := range prompts.Languages() {
-		words := servertest.Must(prompts.WordsIn(language))(t)
+		words := checktest.Must(prompts.WordsIn(language))(t)
 		sentences := map[string]string{}
 		for field, text := range reflect.ValueOf(words).Fields() {
 			sentences[field.Name] = text.String()
 		}
-		texts := servertest.Must(prompts.New("", language))(t)
+		texts := checktest.Must(prompts.New("", language))(t)
 		for _, name := range []string{"instructions", "plan", "resume"} {
 			sentences[name] = texts.Text(name)
 		}
@@ -180,7 +181,7 @@ func TestAdviceNamesWhatSchemasHave(t *testing.T) {
 // set (P3), and quotes what it was called.
 func TestNoSuchTool(t *testing.T) {
 	for language, want := range map[string]string{"en": `There is no tool \"no\\npe\". Call `, "vi": `Không có công cụ \"no\\npe\". Hãy gọi `} {
-		texts := servertest.Must(prompts.New("", language))(t)
+		texts := checktest.Must(prompts.New("", language))(t)
 		chattest.Over(t, func(r *chattest.Rig) {
 			c := r.Start(func(c *server.Config) { c.Texts, c.Publish = texts, []string{"SetTodoList", "update_todo"} }).Chat("somebody")
 			for _, name := range []string{`no\npe`, "TodoWrite"} {

@@ -24,6 +24,7 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/server"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
@@ -83,10 +84,10 @@ func TestAllocations(t *testing.T) {
 		}
 	}
 	if *update {
-		data := servertest.Must(json.MarshalIndent(got, "", "  "))(t)
-		servertest.Check(t, os.WriteFile(path, append(data, '\n'), 0o644))
+		data := checktest.Must(json.MarshalIndent(got, "", "  "))(t)
+		checktest.Check(t, os.WriteFile(path, append(data, '\n'), 0o644))
 	}
-	data := servertest.Must(os.ReadFile(path))(t)
+	data := checktest.Must(os.ReadFile(path))(t)
 	var golden map[string]cost
 	if err := json.Unmarshal(data, &golden); err != nil || len(golden) != len(got) {
 		t.Fatalf("%s has %d kinds of calls, want %d, %v", path, len(golden), len(got), err)
@@ -165,7 +166,7 @@ func (c comparison) overPipe(t testing.TB, p *servertest.Pipe) caller {
 	p.Read()
 	return c.calls(t, func(message []byte) []byte {
 		answer = append(append(answer[:0], message...), '\n')
-		servertest.Must(p.In.Write(answer))(t)
+		checktest.Must(p.In.Write(answer))(t)
 		answer = answer[:0]
 		for {
 			part, err := p.Out.ReadSlice('\n')

@@ -9,6 +9,7 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server"
@@ -37,7 +38,7 @@ func newFuzzed(t *testing.T) *fuzzed {
 func (f *fuzzed) own(t *testing.T) []todo.Snapshot {
 	t.Helper()
 	own := ""
-	return servertest.Must(f.store.Find(t.Context(), board.Query{Principal: &own}))(t)
+	return checktest.Must(f.store.Find(t.Context(), board.Query{Principal: &own}))(t)
 }
 
 // answer passes a message on as the transports do, and returns what its client
@@ -51,7 +52,7 @@ func (f *fuzzed) answer(t *testing.T, message string) (raw string, refused bool)
 	} else {
 		answer, _ = f.server.Handle(t.Context(), server.Peer{Process: true}, m)
 	}
-	data := servertest.Must(json.Marshal(answer))(t)
+	data := checktest.Must(json.Marshal(answer))(t)
 	if !utf8.Valid(data) || strings.Contains(string(data), "8d0c41") {
 		t.Fatalf("%s is answered %s", message, data)
 	}
@@ -60,7 +61,7 @@ func (f *fuzzed) answer(t *testing.T, message string) (raw string, refused bool)
 		Result struct{ IsError bool }
 		Error  *struct{ Message string }
 	}
-	servertest.Check(t, json.Unmarshal(data, &a))
+	checktest.Check(t, json.Unmarshal(data, &a))
 	return string(data), a.Error != nil || a.Result.IsError
 }
 
@@ -70,7 +71,7 @@ func (f *fuzzed) check(t *testing.T) {
 		t.Fatalf("another principal's list: %+v, %v", now, err)
 	}
 	for _, l := range f.own(t) {
-		servertest.Check(t, l.Check())
+		checktest.Check(t, l.Check())
 		if l.List.Name != "" && todo.CheckName(l.List.Name) != nil || len(l.List.Workspace) > todo.MaxWorkspace {
 			t.Fatalf("%+v", l.List)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/clients"
 	"github.com/todo-mcp/todo-mcp/server"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
@@ -40,25 +41,25 @@ func TestPublishedTools(t *testing.T) {
 	}
 	for name, raw := range listed[chattest.Stdio] {
 		var pretty bytes.Buffer
-		servertest.Check(t, json.Indent(&pretty, raw, "", "  "))
+		checktest.Check(t, json.Indent(&pretty, raw, "", "  "))
 		pretty.WriteByte('\n')
 		if name == "todowrite" {
 			name = "opencode_todowrite" // some file systems take it for TodoWrite
 		}
 		path := filepath.Join("..", "testdata", "tools", name+".json")
 		if *update {
-			servertest.Check(t, os.WriteFile(path, pretty.Bytes(), 0o644))
+			checktest.Check(t, os.WriteFile(path, pretty.Bytes(), 0o644))
 		}
-		if diff := cmp.Diff(string(servertest.Must(os.ReadFile(path))(t)), pretty.String()); diff != "" {
+		if diff := cmp.Diff(string(checktest.Must(os.ReadFile(path))(t)), pretty.String()); diff != "" {
 			t.Errorf("%s changed (-want +got), run with -update if it should:\n%s", path, diff)
 		}
 	}
 	for _, all := range listed {
 		for name, raw := range all {
 			var tool map[string]json.RawMessage
-			servertest.Check(t, json.Unmarshal(raw, &tool))
+			checktest.Check(t, json.Unmarshal(raw, &tool))
 			delete(tool, "outputSchema")
-			all[name] = servertest.Must(json.Marshal(tool))(t)
+			all[name] = checktest.Must(json.Marshal(tool))(t)
 		}
 	}
 	for by, all := range listed {
@@ -82,7 +83,7 @@ func TestListed(t *testing.T) {
 			t.Fatalf("%s, %s: %s is listed %s, want %s", publish, r.By, client, names, want)
 		}
 		for name, tool := range raw {
-			servertest.Has(t, name, string(tool), `"ui":{"resourceUri":`, `"anthropic/searchHint":"todo list, `)
+			checktest.Has(t, name, string(tool), `"ui":{"resourceUri":`, `"anthropic/searchHint":"todo list, `)
 			if strings.Contains(string(tool), `"outputSchema"`) != output || strings.Contains(string(tool), `"anthropic/alwaysLoad":true`) != (name == names[0]) {
 				t.Errorf("V3: structured %q, to %s in %s: %s", setting, client, r.By, tool)
 			}
@@ -117,7 +118,7 @@ func TestListed(t *testing.T) {
 // repeats it. The instructions, of which some models see the first 150 characters, name the
 // tool that the client is listed within these.
 func TestAboutTheServer(t *testing.T) {
-	panel := servertest.Must(os.ReadFile(filepath.Join("panel", "page.html")))(t)
+	panel := checktest.Must(os.ReadFile(filepath.Join("panel", "page.html")))(t)
 	chattest.Over(t, func(r *chattest.Rig) {
 		c := r.Start(func(c *server.Config) { c.Panel, c.Publish = "http://127.0.0.1:8765/", []string{"auto"} }).Chat("somebody")
 		first, tool := "server/discover", "TodoWrite"
@@ -129,7 +130,7 @@ func TestAboutTheServer(t *testing.T) {
 		if !strings.Contains(instructions[:min(len(instructions), 150)], tool) || strings.Contains(said, "{{") {
 			t.Errorf("%s does not name %s at once: %.200s", first, tool, instructions)
 		}
-		servertest.Has(t, first, said, `"websiteUrl":"http://127.0.0.1:8765/"`, `"description":"Keeps`, `"mimeType":"image/svg+xml"`, `"title":"Todo lists"`)
+		checktest.Has(t, first, said, `"websiteUrl":"http://127.0.0.1:8765/"`, `"description":"Keeps`, `"mimeType":"image/svg+xml"`, `"title":"Todo lists"`)
 		icon := regexp.MustCompile(`"src":"([^"]*)"`).FindStringSubmatch(said)
 		if len(icon) == 0 || len(icon[1]) > 1000 || strings.Contains(icon[1], " ") ||
 			!strings.Contains(string(panel), strings.ReplaceAll(icon[1], "%20", " ")) {
@@ -160,14 +161,14 @@ func checkTable(t *testing.T, document, mark, want string) {
 	t.Helper()
 	begin, end := "<!-- "+mark+" -->\n", "<!-- /"+mark+" -->\n"
 	path := filepath.Join("..", "docs", document)
-	data := servertest.Must(os.ReadFile(path))(t)
+	data := checktest.Must(os.ReadFile(path))(t)
 	before, rest, ok := strings.Cut(string(data), begin)
 	got, after, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {
 		t.Fatalf("docs/%s has no %s…%s", document, begin, end)
 	}
 	if *update {
-		servertest.Check(t, os.WriteFile(path, []byte(before+begin+want+end+after), 0o644))
+		checktest.Check(t, os.WriteFile(path, []byte(before+begin+want+end+after), 0o644))
 		return
 	}
 	if got != want {

@@ -13,10 +13,10 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/render"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server"
-	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // TestScripts plays the conversations in testdata ([chattest.Script]) on each transport,
@@ -153,7 +153,7 @@ func (s *stage) Does(of *chattest.Script, words []string) bool {
 		hookSays(s.Rig, said["by"], kind, words[1], heard(said["session"], said["agent"], said["folder"]), now)
 	case first == "person":
 		var edit todo.Edit
-		servertest.Check(s, json.Unmarshal([]byte(strings.Join(words[2:], " ")), &edit))
+		checktest.Check(s, json.Unmarshal([]byte(strings.Join(words[2:], " ")), &edit))
 		s.Edit(words[1], edit)
 	case first == "stop":
 		s.stop(rest)
@@ -220,7 +220,7 @@ func hookSays(r *chattest.Rig, principal string, kind board.KeyKind, key string,
 	r.Helper()
 	b := board.NewBoard(r.Store, board.WithClock(func() time.Time { return at }))
 	defer b.Close()
-	servertest.Check(r, b.As(principal).HearKey(r.Context(), by, kind, key, board.KeyAge))
+	checktest.Check(r, b.As(principal).HearKey(r.Context(), by, kind, key, board.KeyAge))
 }
 
 func heard(session, agent, folder string) board.Conversation {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
@@ -164,7 +165,7 @@ func TestForeignListIsUnknownOverTheWire(t *testing.T) {
 					"subscribing": {"resources/subscribe", `{"uri":"todo://lists/LIST"}`},
 				} {
 					ask := func(list string) string {
-						a := servertest.Must(c.Send(t.Context(), c.Message(1, m[0], strings.ReplaceAll(m[1], "LIST", list))))(t)
+						a := checktest.Must(c.Send(t.Context(), c.Message(1, m[0], strings.ReplaceAll(m[1], "LIST", list))))(t)
 						return strings.ReplaceAll(a.Raw, list, "LIST")
 					}
 					if got, want := ask(foreign), ask(missing); got != want {
@@ -213,11 +214,11 @@ func useAsClient(t *testing.T, transport mcp.Transport, era string) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, &mcp.ClientOptions{
 		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { updated <- r.Params.URI },
 	})
-	session := servertest.Must(client.Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: era}))(t)
+	session := checktest.Must(client.Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: era}))(t)
 	defer session.Close()
-	servertest.Has(t, "protocol version", session.InitializeResult().ProtocolVersion, era)
-	servertest.Check(t, session.Subscribe(ctx, &mcp.SubscribeParams{URI: "todo://list"}))
-	if list := servertest.Must(session.ListTools(ctx, nil))(t); len(list.Tools) != len(tools.Names()) {
+	checktest.Has(t, "protocol version", session.InitializeResult().ProtocolVersion, era)
+	checktest.Check(t, session.Subscribe(ctx, &mcp.SubscribeParams{URI: "todo://list"}))
+	if list := checktest.Must(session.ListTools(ctx, nil))(t); len(list.Tools) != len(tools.Names()) {
 		t.Fatalf("%d tools", len(list.Tools))
 	}
 	item := func(text, status string) map[string]any {
@@ -225,18 +226,18 @@ func useAsClient(t *testing.T, transport mcp.Transport, era string) {
 	}
 	call := func(tool string, args map[string]any, want string) {
 		t.Helper()
-		res := servertest.Must(session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args}))(t)
-		servertest.Has(t, tool, res.Content[0].(*mcp.TextContent).Text, want)
+		res := checktest.Must(session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args}))(t)
+		checktest.Has(t, tool, res.Content[0].(*mcp.TextContent).Text, want)
 		if res.IsError || res.StructuredContent == nil {
 			t.Errorf("%s: no structured content", tool)
 		}
 	}
 	call("TodoWrite", map[string]any{"todos": []any{item("A", "in_progress"), item("B", "pending")}}, "Todo list updated: 0 completed, 1 in_progress, 1 pending")
-	servertest.Has(t, "updated", <-updated, "todo://list")
+	checktest.Has(t, "updated", <-updated, "todo://list")
 	call("update_todo", map[string]any{"id": "1", "status": "completed"}, "[x] #1 A")
-	read := servertest.Must(session.ReadResource(ctx, &mcp.ReadResourceParams{URI: "todo://list"}))(t)
-	servertest.Has(t, "todo://list", read.Contents[0].Text, `"status":"completed"`)
-	servertest.Has(t, "todo://list", read.Contents[1].Text, "- [x] A")
+	read := checktest.Must(session.ReadResource(ctx, &mcp.ReadResourceParams{URI: "todo://list"}))(t)
+	checktest.Has(t, "todo://list", read.Contents[0].Text, `"status":"completed"`)
+	checktest.Has(t, "todo://list", read.Contents[1].Text, "- [x] A")
 	if _, err := session.ReadResource(ctx, &mcp.ReadResourceParams{URI: "todo://lists/unknown"}); err == nil {
 		t.Error("an unknown list was read")
 	}
@@ -244,10 +245,10 @@ func useAsClient(t *testing.T, transport mcp.Transport, era string) {
 		arguments map[string]string
 		want      string
 	}{"resume": {nil, "- #2 B"}, "plan": {map[string]string{"goal": "ship {{goal}}"}, "ship {{goal}}"}} {
-		prompt := servertest.Must(session.GetPrompt(ctx, &mcp.GetPromptParams{Name: name, Arguments: of.arguments}))(t)
-		servertest.Has(t, name, prompt.Messages[0].Content.(*mcp.TextContent).Text, of.want)
+		prompt := checktest.Must(session.GetPrompt(ctx, &mcp.GetPromptParams{Name: name, Arguments: of.arguments}))(t)
+		checktest.Has(t, name, prompt.Messages[0].Content.(*mcp.TextContent).Text, of.want)
 	}
-	offered := servertest.Must(session.Complete(ctx, &mcp.CompleteParams{Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: "resume"},
+	offered := checktest.Must(session.Complete(ctx, &mcp.CompleteParams{Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: "resume"},
 		Argument: mcp.CompleteParamsArgument{Name: "list"}}))(t)
 	if len(offered.Completion.Values) != 1 {
 		t.Errorf("completion: %+v", offered)
@@ -340,7 +341,7 @@ func TestTheNextStreamKnowsWhatChanged(t *testing.T) {
 	a.Subscribe("todo://list")
 	a.Writes("c:Own")
 	first.Expect(list)
-	servertest.Check(t, first.Close())
+	checktest.Check(t, first.Close())
 	a.Resume("Other").Says("Other")
 	second := stream()
 	second.Expect(list)

@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/clients"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server"
-	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // hosts are the names that measured clients give in clientInfo.
@@ -22,7 +22,7 @@ func seen(t *testing.T, a chattest.Answer, sees clients.Sight) string {
 		t.Fatalf("V3: not one text: %s", a.Raw)
 	}
 	var whole struct{ Result json.RawMessage }
-	servertest.Check(t, json.Unmarshal([]byte(a.Raw), &whole))
+	checktest.Check(t, json.Unmarshal([]byte(a.Raw), &whole))
 	return sees.Shown(a.Text(), string(a.Result.Structured), string(whole.Result))
 }
 

@@ -12,8 +12,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
-	"github.com/todo-mcp/todo-mcp/server/servertest"
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
@@ -167,7 +167,7 @@ func TestLongLinesAreReadOnce(t *testing.T) {
 			plan += " p:" + text
 			items[i] = todo.Item{ID: fmt.Sprint(i + 1), Text: "Mine " + text, Status: todo.Pending}
 		}
-		call := servertest.Must(write.Read([]byte(todos(plan))))(t)
+		call := checktest.Must(write.Read([]byte(todos(plan))))(t)
 		return testing.AllocsPerRun(1, func() {
 			err := call.Change(todo.NewDraft(todo.Snapshot{Items: items, LastID: n}, time.Unix(0, 0)))
 			if result, _ := write.Failure(err); !strings.HasSuffix(result.Text, fmt.Sprintf("- and %d more", 2*n-50)) {

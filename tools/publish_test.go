@@ -15,9 +15,9 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/prompts"
-	"github.com/todo-mcp/todo-mcp/server/servertest"
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
@@ -33,8 +33,8 @@ func newTools(t testing.TB, edit func(*tools.Options)) []*tools.Tool {
 func compile(t testing.TB, raw []byte) *jsonschema.Resolved {
 	t.Helper()
 	var schema jsonschema.Schema
-	servertest.Check(t, json.Unmarshal(raw, &schema))
-	return servertest.Must(schema.Resolve(nil))(t)
+	checktest.Check(t, json.Unmarshal(raw, &schema))
+	return checktest.Must(schema.Resolve(nil))(t)
 }
 
 // V1: whatever the settings, every published schema compiles under draft
@@ -68,7 +68,7 @@ func checkObjects(t *testing.T, where string, raw []byte, isRead bool) {
 		Additional *bool                      `json:"additionalProperties"`
 		Items      json.RawMessage            `json:"items"`
 	}
-	servertest.Check(t, json.Unmarshal(raw, &s))
+	checktest.Check(t, json.Unmarshal(raw, &s))
 	if s.Type == nil {
 		t.Errorf("%s has no type: %s", where, raw)
 	}
@@ -128,15 +128,15 @@ func TestReplacedPrompts(t *testing.T) {
 	dir := t.TempDir()
 	put := func(name, text string) {
 		t.Helper()
-		servertest.Check(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		checktest.Check(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	put("SetTodoList.md", "Mine.\n")
-	texts := servertest.Must(prompts.New(dir, "en"))(t)
+	texts := checktest.Must(prompts.New(dir, "en"))(t)
 	list := newTools(t, func(o *tools.Options) { o.Texts = texts })
 	if got := tools.Find(list, "SetTodoList").Description; got != "Mine." {
 		t.Errorf("description = %q", got)
 	}
-	servertest.Has(t, "the embedded description", tools.Find(list, "TodoWrite").Description, "todo list")
+	checktest.Has(t, "the embedded description", tools.Find(list, "TodoWrite").Description, "todo list")
 	for text, want := range map[string]string{
 		"Plan {{ goal }}, {{goal}}.": "Plan {{goal}}, {{goal}}.", "Plan it.": "Plan it.",
 		"\xef\xbb\xbfMine: é.\r\n": "Mine: é.", "\xff\xfeM\x00i\x00n\x00e\x00:\x00 \x00\xe9\x00.\x00\r\x00\n\x00": "Mine: é.",
@@ -151,13 +151,13 @@ func TestReplacedPrompts(t *testing.T) {
 	} {
 		put("plan.md", text)
 		_, err := prompts.New(dir, "en")
-		servertest.Has(t, text, fmt.Sprint(err), want)
+		checktest.Has(t, text, fmt.Sprint(err), want)
 	}
 	put("plan.md", "Plan it.")
-	servertest.Check(t, os.Mkdir(filepath.Join(dir, "TodoWrite.md"), 0o700))
+	checktest.Check(t, os.Mkdir(filepath.Join(dir, "TodoWrite.md"), 0o700))
 	for folder, want := range map[string]string{dir: "TodoWrite.md", filepath.Join(dir, "none"): "none"} {
 		_, err := prompts.New(folder, "en")
-		servertest.Has(t, folder, fmt.Sprint(err), want)
+		checktest.Has(t, folder, fmt.Sprint(err), want)
 	}
 }
 
@@ -173,10 +173,10 @@ func TestWords(t *testing.T) {
 		return out.String()
 	}
 	load := func(lang string) map[string]string {
-		w := servertest.Must(prompts.WordsIn(lang))(t)
+		w := checktest.Must(prompts.WordsIn(lang))(t)
 		data, _ := json.Marshal(w)
 		var m map[string]string
-		servertest.Check(t, json.Unmarshal(data, &m))
+		checktest.Check(t, json.Unmarshal(data, &m))
 		return m
 	}
 	want := load("en")

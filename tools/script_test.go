@@ -18,10 +18,10 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/prompts"
-	"github.com/todo-mcp/todo-mcp/server/servertest"
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
@@ -46,14 +46,14 @@ func TestScripts(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	for _, path := range files {
-		archive := servertest.Must(txtar.ParseFile(path))(t)
+		archive := checktest.Must(txtar.ParseFile(path))(t)
 		for i, f := range archive.Files {
 			t.Run(filepath.Base(path)+"/"+f.Name, func(t *testing.T) {
 				archive.Files[i].Data = runScript(t, string(f.Data))
 			})
 		}
 		if *update {
-			servertest.Check(t, os.WriteFile(path, txtar.Format(archive), 0o600))
+			checktest.Check(t, os.WriteFile(path, txtar.Format(archive), 0o600))
 		}
 	}
 }
@@ -118,7 +118,7 @@ func settings(t *testing.T, script string) func(*tools.Options) {
 
 func textsIn(t testing.TB, language string) *prompts.Texts {
 	t.Helper()
-	return servertest.Must(prompts.New("", language))(t)
+	return checktest.Must(prompts.New("", language))(t)
 }
 
 type session struct {
@@ -149,11 +149,11 @@ func (s *session) run(command string) string {
 		return ""
 	case "person":
 		var e todo.Edit
-		servertest.Check(s.t, json.Unmarshal([]byte(args), &e))
-		servertest.Must(s.board.As("").Edit(context.Background(), s.list().List.ID, e, todo.Writer{Client: "panel"}))(s.t)
+		checktest.Check(s.t, json.Unmarshal([]byte(args), &e))
+		checktest.Must(s.board.As("").Edit(context.Background(), s.list().List.ID, e, todo.Writer{Client: "panel"}))(s.t)
 		return ""
 	case "structured":
-		raw := servertest.Must(json.Marshal(s.last.Structured))(s.t)
+		raw := checktest.Must(json.Marshal(s.last.Structured))(s.t)
 		return strings.ReplaceAll(string(raw), strconv.Quote(s.list().List.ID), `"ID"`)
 	case "items":
 		return s.items()
@@ -228,9 +228,9 @@ func (s *session) call(name, args, operation string) tools.Result {
 	before := s.list()
 	result := s.answer(tools.Find(s.tools, name), args, operation)
 	if result.Structured != nil {
-		raw := servertest.Must(json.Marshal(result.Structured))(s.t)
+		raw := checktest.Must(json.Marshal(result.Structured))(s.t)
 		var doc any
-		servertest.Check(s.t, json.Unmarshal(raw, &doc))
+		checktest.Check(s.t, json.Unmarshal(raw, &doc))
 		if err := s.outputs[name].Validate(doc); err != nil {
 			s.t.Errorf("V3: %s: structured content does not conform: %v\n%s", name, err, raw)
 		}
@@ -258,7 +258,7 @@ func (s *session) checkText(name string, result tools.Result, raw []byte) {
 		Revision              int64
 		Counts, Display       json.RawMessage
 	}
-	servertest.Check(s.t, json.Unmarshal(raw, &c))
+	checktest.Check(s.t, json.Unmarshal(raw, &c))
 	for line := range strings.SplitSeq(c.Message, "\n") {
 		if line = noChange.ReplaceAllString(line, ""); c.Output == "" && !strings.Contains(result.Text, line) {
 			s.t.Errorf("V3: %s: the text lacks %q:\n%s", name, line, result.Text)
@@ -286,8 +286,8 @@ func (s *session) checkText(name string, result tools.Result, raw []byte) {
 
 func (s *session) about(list string, revision int64) string {
 	s.t.Helper()
-	l := servertest.Must(s.board.As("").Load(context.Background(), list, revision))(s.t)
-	title := servertest.Must(json.Marshal(l.Title()))(s.t)
+	l := checktest.Must(s.board.As("").Load(context.Background(), list, revision))(s.t)
+	title := checktest.Must(json.Marshal(l.Title()))(s.t)
 	text := `"title":` + string(title)
 	if item, ok := l.Current(); ok {
 		text += fmt.Sprintf(`,"current":%q,"started":%q`, item.ID, item.Started.Format(time.RFC3339Nano))

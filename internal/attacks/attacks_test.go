@@ -23,6 +23,7 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	_ "github.com/todo-mcp/todo-mcp/internal/cli" // so that go test runs these tests again when the program changes
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/internal/store/sqlite"
@@ -44,9 +45,9 @@ func serve(t *testing.T, program, store string, descriptors int) *process {
 	if descriptors > 0 {
 		script = fmt.Sprintf("ulimit -n %d; ", descriptors) + script
 	}
-	p := servertest.Must(programtest.Start(t, "sh", t.TempDir(), nil, "-c", script, "sh", "env", "TODO_LOG_LEVEL=info", program,
+	p := checktest.Must(programtest.Start(t, "sh", t.TempDir(), nil, "-c", script, "sh", "env", "TODO_LOG_LEVEL=info", program,
 		"serve", "--addr", "127.0.0.1:0", "--store", "sqlite:"+store))(t)
-	return &process{T: t, Process: p, url: servertest.Must(p.URL())(t)}
+	return &process{T: t, Process: p, url: checktest.Must(p.URL())(t)}
 }
 
 // cost returns the memory and the processor time that the process has used so
@@ -55,7 +56,7 @@ func (p *process) cost(took time.Duration, what string) result {
 	p.Helper()
 	peak, err1 := p.Memory("VmHWM")
 	stat, err2 := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Cmd.Process.Pid))
-	servertest.Check(p.T, errors.Join(err1, err2))
+	checktest.Check(p.T, errors.Join(err1, err2))
 	_, behindName, _ := strings.Cut(string(stat), ") ")
 	fields := strings.Fields(behindName)
 	user, _ := strconv.Atoi(fields[11])
@@ -71,9 +72,9 @@ func (p *process) send(text string) net.Conn {
 	small := func(_, _ string, c syscall.RawConn) error {
 		return c.Control(func(fd uintptr) { _ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096) })
 	}
-	conn := servertest.Must((&net.Dialer{Control: small}).DialContext(p.Context(), "tcp", strings.TrimPrefix(p.url, "http://")))(p.T)
+	conn := checktest.Must((&net.Dialer{Control: small}).DialContext(p.Context(), "tcp", strings.TrimPrefix(p.url, "http://")))(p.T)
 	p.Cleanup(func() { conn.Close() })
-	servertest.Must(io.WriteString(conn, text))(p.T)
+	checktest.Must(io.WriteString(conn, text))(p.T)
 	return conn
 }
 
@@ -81,12 +82,12 @@ func (p *process) get(path string) {
 	p.Helper()
 	conn := p.send("GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
-	servertest.Must(conn.Read(make([]byte, 1)))(p.T)
+	checktest.Must(conn.Read(make([]byte, 1)))(p.T)
 }
 
 func (p *process) read(path string) (size int64) {
 	p.Helper()
-	res := servertest.Must(http.Get(p.url + path))(p.T)
+	res := checktest.Must(http.Get(p.url + path))(p.T)
 	defer res.Body.Close()
 	size, err := io.Copy(io.Discard, res.Body)
 	if err != nil || res.StatusCode != http.StatusOK {
@@ -109,7 +110,7 @@ var longest = strings.Repeat("x", todo.MaxText)
 func largeList(t *testing.T, lists, revisions int) (path, id string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "todo.db")
-	store := servertest.Must(sqlite.Open(path, board.Keep{}))(t)
+	store := checktest.Must(sqlite.Open(path, board.Keep{}))(t)
 	b := board.NewBoard(store)
 	defer func() { b.Close(); store.Close() }()
 	texts := slices.Repeat([]string{longest}, mostItems)
@@ -122,7 +123,7 @@ func largeList(t *testing.T, lists, revisions int) (path, id string) {
 			}
 			out, err := b.As("").Apply(context.Background(), board.Write{
 				Target: board.Target{Conversation: board.Conversation{Key: fmt.Sprint("c", l)}, List: id, Append: n == 0}, Change: change})
-			servertest.Check(t, err)
+			checktest.Check(t, err)
 			id = out.After.List.ID
 		}
 	}
@@ -255,7 +256,7 @@ func unreadAtTheEnd(t *testing.T, program string, full bool) result {
 	p := askUnread(t, program, choose(full, 150, 15))
 	got := p.cost(0, "from SIGTERM to the end")
 	began := time.Now()
-	servertest.Check(t, errors.Join(p.Terminate(), p.Wait(time.Minute)))
+	checktest.Check(t, errors.Join(p.Terminate(), p.Wait(time.Minute)))
 	got.time = time.Since(began)
 	return got
 }

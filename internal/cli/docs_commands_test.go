@@ -27,7 +27,7 @@ import (
 // built returns a folder with the program as it is built, under both of its names.
 func built(t *testing.T) string {
 	program := programtest.Build(t)
-	programtest.Check(t, os.Symlink(program, filepath.Join(filepath.Dir(program), "TodoWrite")))
+	checktest.Check(t, os.Symlink(program, filepath.Join(filepath.Dir(program), "TodoWrite")))
 	return filepath.Dir(program)
 }
 
@@ -39,7 +39,7 @@ func built(t *testing.T) string {
 func TestDocsCommandsRun(t *testing.T) {
 	t.Setenv("PATH", filepath.Dir(programtest.Build(t))+string(os.PathListSeparator)+os.Getenv("PATH"))
 	home, served := seededHome(t), t.TempDir()
-	programtest.Check(t, os.CopyFS(served, os.DirFS(home)))
+	checktest.Check(t, os.CopyFS(served, os.DirFS(home)))
 	server := programtest.Serve(t, "--store", "sqlite:"+filepath.Join(served, "todo.db")).URL
 	ran := 0
 	for _, p := range guides(t) {
@@ -51,7 +51,7 @@ func TestDocsCommandsRun(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%d", p.path, n), func(t *testing.T) {
 				t.Parallel()
 				r := reader{t: t, home: t.TempDir(), server: server}
-				programtest.Check(t, os.CopyFS(r.home, os.DirFS(home)))
+				checktest.Check(t, os.CopyFS(r.home, os.DirFS(home)))
 				checktest.Check(t, r.follow(b.code))
 			})
 		}
@@ -73,9 +73,9 @@ func seededHome(t *testing.T) string {
 	}
 	code += "todo-mcp rename parser 'Fix the parser'\n"
 	code += "todo-mcp TodoWrite --list release '" + servertest.Todos("pending", "Release 2.0") + "'\n"
-	programtest.Check(t, (reader{t: t, home: home}).follow(code))
+	checktest.Check(t, (reader{t: t, home: home}).follow(code))
 	for _, folder := range []string{".codex", ".cursor"} {
-		programtest.Check(t, os.Mkdir(filepath.Join(home, folder), 0o755))
+		checktest.Check(t, os.Mkdir(filepath.Join(home, folder), 0o755))
 	}
 	programtest.Certify(t, filepath.Join(home, "cert.pem"), filepath.Join(home, "key.pem"), 1)
 	return home

@@ -19,9 +19,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	_ "github.com/todo-mcp/todo-mcp/internal/cli" // so that go test runs these tests again when the program changes
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
-	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // versions are the protocol versions that the suite has scenarios for: three with
@@ -30,9 +30,9 @@ var versions = []string{"2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"}
 
 func TestConformance(t *testing.T) {
 	want, passes := readExpected(t)
-	server := servertest.Must(programtest.Start(t, programtest.Build(t), t.TempDir(), nil,
+	server := checktest.Must(programtest.Start(t, programtest.Build(t), t.TempDir(), nil,
 		"serve", "--addr", "127.0.0.1:0", "--store", "memory", "--tools", "all"))(t)
-	url := servertest.Must(server.URL())(t)
+	url := checktest.Must(server.URL())(t)
 	var ran []string
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
@@ -68,7 +68,7 @@ type key struct{ version, scenario, check, status string }
 
 func readExpected(t *testing.T) (want map[key]string, passes map[string]int) {
 	t.Helper()
-	data := servertest.Must(os.ReadFile("testdata/expected.txt"))(t)
+	data := checktest.Must(os.ReadFile("testdata/expected.txt"))(t)
 	want, passes = make(map[key]string), make(map[string]int)
 	for line := range strings.Lines(string(data)) {
 		line = strings.TrimSpace(line)
@@ -81,7 +81,7 @@ func readExpected(t *testing.T) (want map[key]string, passes map[string]int) {
 		}
 		switch {
 		case len(cells) == 3 && cells[1] == "passes":
-			passes[cells[0]] = servertest.Must(strconv.Atoi(cells[2]))(t)
+			passes[cells[0]] = checktest.Must(strconv.Atoi(cells[2]))(t)
 		case len(cells) == 5 && cells[4] != "":
 			for version := range strings.FieldsSeq(cells[0]) {
 				want[key{version, cells[1], cells[2], cells[3]}] = cells[4]
@@ -123,7 +123,7 @@ func run(t *testing.T, url, version string) (results map[string][]result, passed
 			t.Fatal(file, err)
 		}
 		var checks []result
-		servertest.Check(t, json.Unmarshal(data, &checks))
+		checktest.Check(t, json.Unmarshal(data, &checks))
 		for _, c := range checks {
 			if c.Status == "SUCCESS" {
 				passed++

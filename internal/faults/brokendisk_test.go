@@ -19,8 +19,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
-	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 type diskFault struct {
@@ -103,7 +103,7 @@ func (fault diskFault) disk(t *testing.T, random *rand.Rand) brokenDisk {
 			f.limitFiles(t, map[bool]uint64{true: fault.limit, false: unix.RLIM_INFINITY}[on])
 		}, func(f *fleet) string { f.kill(); return path }}
 	}
-	m := servertest.Must(mount(t, newDisk()))(t)
+	m := checktest.Must(mount(t, newDisk()))(t)
 	return brokenDisk{filepath.Join(m.dir, storePath), func(on bool, _ *fleet) {
 		if m.setFault(nil); on {
 			m.setFault(fault.after(random.IntN(40)))
@@ -113,7 +113,7 @@ func (fault diskFault) disk(t *testing.T, random *rand.Rand) brokenDisk {
 		m.cut()
 		f.kill()
 		dir := t.TempDir()
-		servertest.Check(t, m.afterPowerLoss(luck{0, 4096, random}).root.copyTo(dir))
+		checktest.Check(t, m.afterPowerLoss(luck{0, 4096, random}).root.copyTo(dir))
 		return filepath.Join(dir, storePath)
 	}}
 }
@@ -144,7 +144,7 @@ func failAgainAndAgain(t *testing.T, fault diskFault, times int, random *rand.Ra
 		for _, c := range f.clients {
 			reads(t, c.writer.Name, c.Chat)
 		}
-		servertest.Must(export(t, f.store))(t) // of a fresh process
+		checktest.Must(export(t, f.store))(t) // of a fresh process
 		if n == 0 && fault.all {
 			checkReady(t, f.web.url, http.StatusServiceUnavailable)
 		}
@@ -207,7 +207,7 @@ func (f *fleet) start(t *testing.T) {
 	t.Helper()
 	f.processes = nil
 	for i := range 2 {
-		a := servertest.Must(newAgent(t, "--store", f.store, "--list", fmt.Sprint("list-", i)))(t)
+		a := checktest.Must(newAgent(t, "--store", f.store, "--list", fmt.Sprint("list-", i)))(t)
 		f.clients[i].Chat = a.Chat
 		f.processes = append(f.processes, a.process)
 	}
@@ -321,7 +321,7 @@ func TestReadOnly(t *testing.T) {
 }
 
 func readOnlyFileSystem(t *testing.T) (path string, as *user, set func(on bool)) {
-	m := servertest.Must(mount(t, newDisk()))(t)
+	m := checktest.Must(mount(t, newDisk()))(t)
 	return filepath.Join(m.dir, storePath), nil, func(on bool) {
 		m.setFault(func(op operation) syscall.Errno {
 			if !on || op.kind == syncs {
@@ -348,7 +348,7 @@ func (r *readOnlyRun) run(t *testing.T, way readOnly, state string) {
 	var acks journal
 	open := func() *agent {
 		t.Helper()
-		return servertest.Must(newAgentAs(t, dir, as, "--store", "sqlite:"+path, "--list", "x"))(t)
+		return checktest.Must(newAgentAs(t, dir, as, "--store", "sqlite:"+path, "--list", "x"))(t)
 	}
 	first, w := open(), newWriter("first")
 	r.writes(t, w, first, &acks, true)
@@ -357,7 +357,7 @@ func (r *readOnlyRun) run(t *testing.T, way readOnly, state string) {
 		first.Kill()
 	case closed:
 		first.In.Close()
-		servertest.Check(t, first.Wait(slowest))
+		checktest.Check(t, first.Wait(slowest))
 	}
 
 	readOnly(true)
@@ -420,7 +420,7 @@ func (p permissions) readOnly(t *testing.T) (path string, as *user, set func(on 
 				err = errors.Join(err, missing)
 			}
 		}
-		servertest.Check(t, errors.Join(err, os.Chmod(dir, modes.folder)))
+		checktest.Check(t, errors.Join(err, os.Chmod(dir, modes.folder)))
 	}
 }
 
@@ -434,6 +434,6 @@ func folderOfAUser(t *testing.T) (dir string, as *user) {
 	}
 	const nobody = 65534
 	err := errors.Join(os.Chmod(filepath.Dir(dir), 0o755), os.Chown(dir, nobody, nobody))
-	servertest.Check(t, err)
+	checktest.Check(t, err)
 	return dir, &user{Uid: nobody, Gid: nobody}
 }

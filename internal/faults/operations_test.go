@@ -17,6 +17,7 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/store/postgrestest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
@@ -56,7 +57,7 @@ func TestNewerBeside(t *testing.T) {
 			behind("ALTER TABLE lists RENAME TO plans", "ALTER TABLE todo_mcp.lists RENAME TO plans")
 			refuses("/readyz", "/api/lists", "/")
 			behind("ALTER TABLE plans RENAME TO lists", "ALTER TABLE todo_mcp.plans RENAME TO lists")
-			servertest.Check(t, errors.Join(s.Terminate(), s.Wait(10*time.Second)))
+			checktest.Check(t, errors.Join(s.Terminate(), s.Wait(10*time.Second)))
 			content := func() string {
 				if isFile {
 					return string(command(t, nil, "sha256sum", file)) + fmt.Sprint(filepath.Glob(file+"*"))
@@ -133,10 +134,10 @@ func TestPruneInSteps(t *testing.T) {
 		for revision := range int64(5) {
 			s := todo.Snapshot{List: todo.List{ID: fmt.Sprintf("old%023d", n), Conversation: fmt.Sprint("c", n/500), Client: "tester", Created: at}, Revision: revision + 1, LastID: 1, Updated: at, Worked: at,
 				Items: []todo.Item{{ID: "1", Text: long[revision:], Status: todo.Completed, Created: at}}}
-			servertest.Check(t, json.NewEncoder(&lines).Encode(s))
+			checktest.Check(t, json.NewEncoder(&lines).Encode(s))
 		}
 	}
-	servertest.Check(t, os.WriteFile(file, lines.Bytes(), 0o600))
+	checktest.Check(t, os.WriteFile(file, lines.Bytes(), 0o600))
 	importFile(t, file, store)
 	sizeOf := func(suffix string) (bytes int64) {
 		if info, err := os.Stat(path + suffix); err == nil {
@@ -163,7 +164,7 @@ func TestPruneInSteps(t *testing.T) {
 		longest, log = max(longest, time.Since(began)), max(log, sizeOf("-wal"))
 	}
 	took, after := time.Since(began), sizeOf("")
-	servertest.Check(t, <-pruned)
+	checktest.Check(t, <-pruned)
 	if writes < 20 || longest > max(2*time.Second, took/4) || after > before/2 || log > 32e6 {
 		t.Errorf("131: %d writes, the longest waited %v of %v; %d of %d bytes are left, with a log of %d", writes, longest, took, after, before, log)
 	}
@@ -178,7 +179,7 @@ func TestMetricsOfAlertsExist(t *testing.T) {
 	_, scrape := get(s.url + "/metrics")
 	found := 0
 	for _, file := range []string{"packaging/prometheus/rules.yaml", "docs/operations.md"} {
-		text := servertest.Must(os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(file))))(t)
+		text := checktest.Must(os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(file))))(t)
 		for _, name := range regexp.MustCompile(`\b(?:todo|mcp_server|http_server|process)_[a-z_]+[a-z]\b`).FindAllString(string(text), -1) {
 			found++
 			if !noMetrics[name] && !regexp.MustCompile(`(?m)^(# TYPE )?`+name+`[{ ]`).MatchString(scrape) {
@@ -204,7 +205,7 @@ var noMetrics = map[string]bool{"mcp_server_session_duration_seconds": true, "to
 func TestDatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	address, database := newPostgres(t)
-	servertest.Check(t, database.Stop("fast"))
+	checktest.Check(t, database.Stop("fast"))
 	served := make(chan *serving)
 	go func() {
 		s, err := newServing(t, nil, "--store", address)
@@ -216,18 +217,18 @@ func TestDatabaseIsAway(t *testing.T) {
 	if printed, err := onStore(address, "lists"); err == nil || !strings.Contains(printed, "does not answer") {
 		t.Errorf("a command does not give up: %v %s", err, printed)
 	}
-	servertest.Check(t, database.Start())
+	checktest.Check(t, database.Start())
 	s := <-served
 	chat := s.session(t, "")
 	chat.Writes("p:A p:B")
-	servertest.Check(t, database.Stop("immediate"))
+	checktest.Check(t, database.Stop("immediate"))
 	for range 2 { // of the first one the connection broke, the second one finds nobody
-		told := servertest.Must(chat.Try("TodoWrite", `{"todos":[{"content":"C","status":"pending","activeForm":"c"}]}`))(t).Refused()
+		told := checktest.Must(chat.Try("TodoWrite", `{"todos":[{"content":"C","status":"pending","activeForm":"c"}]}`))(t).Refused()
 		if told == nil || strings.Contains(told.Error(), database.Socket()) || strings.Contains(told.Error(), "user=") {
 			t.Errorf("an agent is told %v", told)
 		}
 	}
-	servertest.Check(t, database.Start())
+	checktest.Check(t, database.Start())
 	chat.Writes("p:A p:B p:C")
 }
 
@@ -243,7 +244,7 @@ func newStore(t *testing.T) (file string, s *serving, chat *chattest.Chat) {
 func (s *serving) refusesWrites(t *testing.T, chat *chattest.Chat, says string) {
 	t.Helper()
 	for range 2 {
-		told := servertest.Must(chat.Try("TodoWrite", `{"todos":[{"content":"C","status":"pending","activeForm":"c"}]}`))(t).Refused()
+		told := checktest.Must(chat.Try("TodoWrite", `{"todos":[{"content":"C","status":"pending","activeForm":"c"}]}`))(t).Refused()
 		if told == nil || !strings.Contains(told.Error(), says) {
 			t.Errorf("a write is answered with %v", told)
 		}
@@ -255,7 +256,7 @@ func (s *serving) refusesWrites(t *testing.T, chat *chattest.Chat, says string) 
 func TestTruncatedStore(t *testing.T) {
 	for suffix, says := range map[string]string{"": "restore a copy", "-wal": "restore a backup"} {
 		file, s, chat := newStore(t)
-		servertest.Check(t, os.Truncate(file+suffix, 0))
+		checktest.Check(t, os.Truncate(file+suffix, 0))
 		s.refusesWrites(t, chat, says)
 	}
 }
@@ -273,16 +274,16 @@ func TestStoreMovedAway(t *testing.T) {
 			return nil
 		}},
 	} {
-		servertest.Check(t, c.gone())
+		checktest.Check(t, c.gone())
 		s.refusesWrites(t, chat, "was moved, removed or emptied while it was in use: put it back")
 		if status, body := get(s.url + "/api/lists"); status < 500 {
 			t.Errorf("%s: who reads the lists is answered %d %s", name, status, body)
 		}
-		servertest.Has(t, name+": its log", s.Log.String(), "was moved, removed or emptied")
+		checktest.Has(t, name+": its log", s.Log.String(), "was moved, removed or emptied")
 		if _, err := os.Stat(file); err == nil {
 			t.Errorf("%s: a new store was made", name)
 		}
-		servertest.Check(t, c.back())
+		checktest.Check(t, c.back())
 		chat.Writes("p:A p:B p:C")
 		checkReady(t, s.url, http.StatusOK)
 	}
@@ -302,9 +303,9 @@ func TestRestoredUnderServers(t *testing.T) {
 		direct, database := newPostgres(t)
 		store := direct
 		if isPooled {
-			pooler := servertest.Must(postgrestest.NewPooler(database))(t)
+			pooler := checktest.Must(postgrestest.NewPooler(database))(t)
 			t.Cleanup(pooler.Close)
-			store = servertest.Must(pooler.Through(direct))(t)
+			store = checktest.Must(pooler.Through(direct))(t)
 		}
 		a, b, watch := twoServers(t, store)
 		before := a.session(t, "plan")

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
@@ -73,7 +74,7 @@ func losePower(t *testing.T, d *disk, l luck, change int, writers []*writer, ack
 	writeUntilPowerGoes(t, d, change, writers, acks)
 	left = d.afterPowerLoss(l)
 	dir := t.TempDir()
-	servertest.Check(t, left.root.copyTo(dir))
+	checktest.Check(t, left.root.copyTo(dir))
 	path := filepath.Join(dir, storePath)
 	_, lost = checkStore(t, t.TempDir(), nil, path, acks.Acks)
 	// The key of sessions is whole or not there: nobody would replace a part of one.
@@ -86,7 +87,7 @@ func losePower(t *testing.T, d *disk, l luck, change int, writers []*writer, ack
 func writeUntilPowerGoes(t *testing.T, d *disk, change int, writers []*writer, acks *journal) {
 	t.Helper()
 	d.dies = change
-	m := servertest.Must(mount(t, d))(t)
+	m := checktest.Must(mount(t, d))(t)
 	defer m.unmount()
 	store := "sqlite:" + filepath.Join(m.dir, storePath)
 	var all sync.WaitGroup
@@ -149,7 +150,7 @@ func TestPowerLossIsFound(t *testing.T) {
 		var acks journal
 		writeUntilPowerGoes(t, d, 600, []*writer{newWriter("w0")}, &acks)
 		dir := t.TempDir()
-		servertest.Check(t, d.afterPowerLoss(luck{0, 4096, rand.New(rand.NewPCG(1, 1))}).root.copyTo(dir))
+		checktest.Check(t, d.afterPowerLoss(luck{0, 4096, rand.New(rand.NewPCG(1, 1))}).root.copyTo(dir))
 		h, err := export(t, "sqlite:"+filepath.Join(dir, storePath))
 		if err != nil {
 			h = nil // what is left is not even a store
@@ -176,7 +177,7 @@ func TestHookPowerLoss(t *testing.T) {
 		told := tellHooks(t, d, random)
 		dir := t.TempDir()
 		l := luck{[]float64{0, 0.5, 1}[random.IntN(3)], 4096, random}
-		servertest.Check(t, d.afterPowerLoss(l).root.copyTo(dir))
+		checktest.Check(t, d.afterPowerLoss(l).root.copyTo(dir))
 		out, err := exec.Command(program, "export", "--store", "sqlite:"+filepath.Join(dir, storePath)).CombinedOutput()
 		if err != nil && told > 0 { // before the first there may be nothing to export
 			t.Fatalf("round %d, with %s: %v: %s", round, l, err, out)
@@ -196,7 +197,7 @@ func TestHookPowerLoss(t *testing.T) {
 // many had ended before.
 func tellHooks(t *testing.T, d *disk, random *rand.Rand) (told int) {
 	t.Helper()
-	m := servertest.Must(mount(t, d))(t)
+	m := checktest.Must(mount(t, d))(t)
 	defer m.unmount()
 	store := "sqlite:" + filepath.Join(m.dir, storePath)
 	for ; told < 40; told++ {
@@ -217,7 +218,7 @@ func tellHook(t *testing.T, store string, n int) {
 	c.Env = append(os.Environ(), "XDG_STATE_HOME="+t.TempDir())
 	c.Stdin = strings.NewReader(fmt.Sprintf(`{"session_id":"s","cwd":"/w","hook_event_name":"PostToolUse","tool_name":"update_plan",
 		"tool_input":{"plan":[{"step":"Write","status":"pending"},{"step":"Step %d of many","status":"pending"}]}}`, n))
-	servertest.Check(t, c.Run())
+	checktest.Check(t, c.Run())
 }
 
 // BAD-INPUT 49
@@ -282,7 +283,7 @@ func TestClaims(t *testing.T) {
 	var chats []*chattest.Chat
 	var mortal *agent
 	for range 3 {
-		a := servertest.Must(newAgent(t, "--store", store, "--list", "work"))(t)
+		a := checktest.Must(newAgent(t, "--store", store, "--list", "work"))(t)
 		chats, mortal = append(chats, a.Chat), a
 	}
 	for range 2 {
@@ -322,15 +323,15 @@ type piped struct {
 func startPiped(t *testing.T, script string) piped {
 	t.Helper()
 	inR, inW, err := os.Pipe()
-	servertest.Check(t, err)
+	checktest.Check(t, err)
 	outR, outW, err := os.Pipe()
-	servertest.Check(t, err)
+	checktest.Check(t, err)
 	t.Cleanup(func() { inW.Close(); outR.Close() })
 	p := piped{t, exec.Command("sh", "-c", script, program), t.TempDir(), inW, bufio.NewReader(outR)}
 	p.shell.Dir, p.shell.Env = p.home, []string{"HOME=" + p.home, "PATH=" + os.Getenv("PATH")}
 	p.shell.ExtraFiles = []*os.File{inR, outW}
 	_ = outR.SetReadDeadline(time.Now().Add(time.Minute))
-	servertest.Check(t, p.shell.Start())
+	checktest.Check(t, p.shell.Start())
 	inR.Close()
 	outW.Close()
 	return p
@@ -355,7 +356,7 @@ func (p piped) plan() {
 // ends checks that the server ends, and leaves its list open. It returns what was written before.
 func (p piped) ends() (said string) {
 	p.Helper()
-	said = string(servertest.Must(io.ReadAll(p.out))(p))
+	said = string(checktest.Must(io.ReadAll(p.out))(p))
 	lists := exec.Command(program, "lists")
 	lists.Dir, lists.Env = p.home, p.shell.Env
 	if shown, err := lists.CombinedOutput(); err != nil || !strings.Contains(string(shown), "left open") {
@@ -372,14 +373,14 @@ func TestServerEndsWithItsClient(t *testing.T) {
 		p.plan()
 		_ = p.shell.Process.Kill()
 		_ = p.shell.Wait()
-		servertest.Has(t, "what it says", p.ends(), `"method":"ping"`)
+		checktest.Has(t, "what it says", p.ends(), `"method":"ping"`)
 	})
 	t.Run("a launcher, nohup", func(t *testing.T) {
 		p := startPiped(t, `nohup "$0" stdio <&3 >&4 2>nohup.err & echo $! >pid`)
-		servertest.Check(t, p.shell.Wait())
+		checktest.Check(t, p.shell.Wait())
 		p.plan()
-		pid := servertest.Must(strconv.Atoi(strings.TrimSpace(string(servertest.Must(os.ReadFile(filepath.Join(p.home, "pid")))(t)))))(t)
-		servertest.Check(t, syscall.Kill(pid, syscall.SIGHUP))
+		pid := checktest.Must(strconv.Atoi(strings.TrimSpace(string(checktest.Must(os.ReadFile(filepath.Join(p.home, "pid")))(t)))))(t)
+		checktest.Check(t, syscall.Kill(pid, syscall.SIGHUP))
 		p.asks(servertest.Call(3, "TaskList", "{}"))
 		p.in.Close()
 		p.ends()
@@ -392,6 +393,6 @@ func TestServerEndsWithItsClient(t *testing.T) {
 		p.plan()
 		_ = p.shell.Process.Signal(syscall.SIGHUP)
 		p.ends()
-		servertest.Check(t, p.shell.Wait())
+		checktest.Check(t, p.shell.Wait())
 	})
 }

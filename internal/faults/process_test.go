@@ -15,9 +15,9 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	_ "github.com/todo-mcp/todo-mcp/internal/cli" // so that go test runs these tests again when the program changes
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
-	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 var (
@@ -81,7 +81,7 @@ func newServing(t *testing.T, as *user, args ...string) (*serving, error) {
 
 func mustServe(t *testing.T, args ...string) *serving {
 	t.Helper()
-	return servertest.Must(newServing(t, nil, args...))(t)
+	return checktest.Must(newServing(t, nil, args...))(t)
 }
 
 func newVisitor(t *testing.T, store, list string) (*agent, error) {
@@ -196,7 +196,7 @@ func checkStore(t *testing.T, dir string, as *user, path string, acks []acknowle
 
 func checkIntegrity(t *testing.T, path string) {
 	t.Helper()
-	db := servertest.Must(sql.Open("sqlite", path))(t)
+	db := checktest.Must(sql.Open("sqlite", path))(t)
 	defer db.Close()
 	var verdict string
 	if err := db.QueryRow("PRAGMA integrity_check").Scan(&verdict); err != nil || verdict != "ok" {

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/internal/store/postgrestest"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
@@ -48,9 +49,9 @@ func commandAs(t *testing.T, as *user, in []byte, name string, args ...string) [
 // database in it. Close removes it as the loss of its disk does.
 func newPostgres(t *testing.T) (address string, server *postgrestest.Server) {
 	t.Helper()
-	server = servertest.Must(postgrestest.New())(t)
+	server = checktest.Must(postgrestest.New())(t)
 	t.Cleanup(server.Close)
-	return servertest.Must(server.NewDatabase())(t), server
+	return checktest.Must(server.NewDatabase())(t), server
 }
 
 // beginPostgres is newPostgres with a server that has had many transactions: a new
@@ -73,7 +74,7 @@ type drill struct {
 }
 
 func exportStore(t *testing.T, store, file string) {
-	servertest.Check(t, os.WriteFile(file, command(t, nil, program, "export", "--store", store), 0o600))
+	checktest.Check(t, os.WriteFile(file, command(t, nil, program, "export", "--store", store), 0o600))
 }
 
 func importFile(t *testing.T, file, store string) {
@@ -96,7 +97,7 @@ func fileDrill(byService bool) drill {
 			if byService {
 				operator = service
 			}
-			return "sqlite:" + filepath.Join(dir, "todo.db"), func() { servertest.Check(t, os.RemoveAll(dir)) }
+			return "sqlite:" + filepath.Join(dir, "todo.db"), func() { checktest.Check(t, os.RemoveAll(dir)) }
 		},
 		backUp: func(t *testing.T, store, file string) {
 			commandAs(t, operator, nil, program, "backup", file, "--store", store)
@@ -115,7 +116,7 @@ func fileDrill(byService bool) drill {
 				commandAs(t, operator, nil, program, "backup", "--restore", "--yes", file, "--store", store)
 				return store
 			}
-			servertest.Check(t, os.Rename(file, place))
+			checktest.Check(t, os.Rename(file, place))
 			giveToOwner(t, place)
 			command(t, nil, program, "check", "--store", store)
 			return store
@@ -126,7 +127,7 @@ func fileDrill(byService bool) drill {
 func giveToOwner(t *testing.T, file string) {
 	t.Helper()
 	if as := ownerOf(t, "sqlite:"+file); as != nil {
-		servertest.Check(t, os.Chown(file, int(as.Uid), int(as.Gid)))
+		checktest.Check(t, os.Chown(file, int(as.Uid), int(as.Gid)))
 	}
 }
 
@@ -138,7 +139,7 @@ func ownerOf(t *testing.T, store string) *user {
 	if !isFile {
 		return nil
 	}
-	info := servertest.Must(os.Stat(filepath.Dir(file)))(t)
+	info := checktest.Must(os.Stat(filepath.Dir(file)))(t)
 	owner := info.Sys().(*syscall.Stat_t)
 	if int(owner.Uid) == os.Getuid() {
 		return nil
@@ -207,7 +208,7 @@ func TestRestoreDrill(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // it waits for databases to begin
 			store, lose := d.begin(t)
-			s := servertest.Must(newServing(t, ownerOf(t, store), "--store", store))(t)
+			s := checktest.Must(newServing(t, ownerOf(t, store), "--store", store))(t)
 			w := startWriting(t, s)
 			before := w.await(t, size(100, 1000))
 			dir, _ := folderOfAUser(t)
@@ -217,13 +218,13 @@ func TestRestoreDrill(t *testing.T) {
 			took := time.Since(began)
 			during := w.await(t, 20)
 			w.stop()
-			whole := servertest.Must(export(t, store))(t)
+			whole := checktest.Must(export(t, store))(t)
 			s.Kill()
 			key := takeKey(t, store)
 			lose()
 			restored := d.restore(t, file)
 			giveKey(t, restored, key)
-			got := servertest.Must(export(t, restored))(t)
+			got := checktest.Must(export(t, restored))(t)
 			lost := got.Check(t, before)
 			for list, revisions := range got {
 				if n := len(revisions); n > len(whole[list]) || cmp.Diff(whole[list][:n], revisions) != "" {
@@ -286,7 +287,7 @@ func TestBackupRestoredUnderServers(t *testing.T) {
 // and returns what is said of each.
 func noCopies(t *testing.T, dir, whole string) map[string]string {
 	t.Helper()
-	content := servertest.Must(os.ReadFile(whole))(t)
+	content := checktest.Must(os.ReadFile(whole))(t)
 	wrong := make(map[string]string)
 	place := func(name, says string) string {
 		path := filepath.Join(dir, name)
@@ -302,7 +303,7 @@ func noCopies(t *testing.T, dir, whole string) map[string]string {
 		os.Mkdir(place("folder", "it is a folder"), 0o700),
 		syscall.Mkfifo(place("pipe", "it is a pipe"), 0o600),
 	} {
-		servertest.Check(t, err)
+		checktest.Check(t, err)
 	}
 	return wrong
 }
@@ -311,13 +312,13 @@ func noCopies(t *testing.T, dir, whole string) map[string]string {
 // watches is shown it, and that what is written counts as newer than what was restored.
 func checkSessionsContinue(t *testing.T, store string, clients []*chattest.Chat) {
 	t.Helper()
-	s := servertest.Must(newServing(t, ownerOf(t, store), "--store", store))(t)
+	s := checktest.Must(newServing(t, ownerOf(t, store), "--store", store))(t)
 	watch := servertest.OpenStream(t, "GET", s.url+"/api/events", "")
 	watch.Expect("retry")
 	for i, c := range clients {
 		own := &writer{}
 		own.Name = fmt.Sprint("after", i)
-		done := servertest.Must(own.write(c.At(s.endpoint(fmt.Sprint("list-", i)))))(t)
+		done := checktest.Must(own.write(c.At(s.endpoint(fmt.Sprint("list-", i)))))(t)
 		if done.Revision < 2 {
 			t.Errorf("the name list-%d means a new list after the restore", i)
 		}
@@ -337,7 +338,7 @@ func takeKey(t *testing.T, store string) (key string) {
 	if !isFile {
 		return string(command(t, nil, "psql", "--quiet", "--tuples-only", "--no-align", "--command=SELECT encode(session_key, 'hex') FROM todo_mcp.store", store))
 	}
-	return string(servertest.Must(os.ReadFile(filepath.Join(filepath.Dir(file), "session.key")))(t))
+	return string(checktest.Must(os.ReadFile(filepath.Join(filepath.Dir(file), "session.key")))(t))
 }
 
 func giveKey(t *testing.T, store, key string) {
@@ -348,7 +349,7 @@ func giveKey(t *testing.T, store, key string) {
 		return
 	}
 	path := filepath.Join(filepath.Dir(file), "session.key")
-	servertest.Check(t, os.WriteFile(path, []byte(key), 0o600))
+	checktest.Check(t, os.WriteFile(path, []byte(key), 0o600))
 	giveToOwner(t, path)
 }
 
@@ -375,14 +376,14 @@ func damageRow(t *testing.T, store, list string, revision int) {
 		command(t, nil, "psql", "--quiet", fmt.Sprintf("--command=UPDATE todo_mcp.history SET body = left(body, 40) WHERE list = '%s' AND revision = %d", list, revision), store)
 		return
 	}
-	db := servertest.Must(sql.Open("sqlite", file))(t)
+	db := checktest.Must(sql.Open("sqlite", file))(t)
 	defer db.Close()
-	servertest.Must(db.Exec("PRAGMA busy_timeout = 10000; UPDATE history SET body = replace(body, '0', '1') WHERE list = ? AND revision = ?", list, revision))(t)
+	checktest.Must(db.Exec("PRAGMA busy_timeout = 10000; UPDATE history SET body = replace(body, '0', '1') WHERE list = ? AND revision = ?", list, revision))(t)
 }
 
 func pageOf(t *testing.T, section, language string) string {
 	t.Helper()
-	page := servertest.Must(os.ReadFile(filepath.Join("..", "..", "docs", "operations.md")))(t)
+	page := checktest.Must(os.ReadFile(filepath.Join("..", "..", "docs", "operations.md")))(t)
 	_, rest, _ := strings.Cut(string(page), "\n## "+section+"\n")
 	commands := regexp.MustCompile("(?s)```" + language + "\n(.*?)```").FindStringSubmatch(rest)
 	if commands == nil {
@@ -408,7 +409,7 @@ func TestDamagedRow(t *testing.T) {
 				chats[i].Adds("Ship")
 				ids[i] = chats[i].Current()
 			}
-			before := servertest.Must(export(t, store))(t)
+			before := checktest.Must(export(t, store))(t)
 			newest, earlier := ids[4], ids[7]
 			damageRow(t, store, newest, 3)
 			damageRow(t, store, earlier, 2)
@@ -417,7 +418,7 @@ func TestDamagedRow(t *testing.T) {
 			says := func(command, text string) {
 				t.Helper()
 				printed, _ := onStore(store, strings.Fields(command)...)
-				servertest.Has(t, command, printed, text)
+				checktest.Has(t, command, printed, text)
 			}
 			for _, c := range []string{
 				"lists", "show " + ids[0], "show " + earlier, "history " + ids[0], "history " + newest, "today", "lists --search Step",
@@ -445,7 +446,7 @@ func TestDamagedRow(t *testing.T) {
 			s.Kill()
 			restored := begin(t)
 			follow(t, pageOf(t, "Damage", "sh"), "TODO_STORE="+store, "NEW="+restored)
-			after := servertest.Must(export(t, restored))(t)
+			after := checktest.Must(export(t, restored))(t)
 			for i, id := range ids {
 				want, got := before[id], after[id]
 				switch id {
@@ -474,7 +475,7 @@ func newStores() map[string]func(t *testing.T) (store string) {
 func follow(t *testing.T, commands string, environment ...string) {
 	t.Helper()
 	dir := t.TempDir()
-	servertest.Check(t, os.Symlink(program, filepath.Join(dir, "todo-mcp")))
+	checktest.Check(t, os.Symlink(program, filepath.Join(dir, "todo-mcp")))
 	for line := range strings.Lines(commands) {
 		cmd := exec.Command("sh", "-c", line)
 		cmd.Dir = dir

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
@@ -81,7 +82,7 @@ func (s stopping) run(t *testing.T) {
 		for range s.rounds {
 			path, out := filepath.Join(t.TempDir(), "todos.db"), &inFlight{syncTakes: s.syncTakes}
 			if s.syncTakes > 0 {
-				out.slow = servertest.Must(mount(t, newDisk()))(t)
+				out.slow = checktest.Must(mount(t, newDisk()))(t)
 				path = filepath.Join(out.slow.dir, storePath)
 			}
 			s.stop(t, path, s.calls, out)
@@ -138,7 +139,7 @@ func stopServing(t *testing.T, path string, calls int, out *inFlight) {
 		clients = append(clients, s.session(t, fmt.Sprint("list-", i%4)))
 	}
 	first := newWriter("first")
-	done := servertest.Must(first.write(clients[0]))(t)
+	done := checktest.Must(first.write(clients[0]))(t)
 	out.acks.Add(done)
 	release := func() {}
 	if out.slowDown(out.syncTakes); out.slow == nil {
@@ -164,7 +165,7 @@ func stopServing(t *testing.T, path string, calls int, out *inFlight) {
 	}
 	s.awaitBegun(calls)
 	signalled := time.Now()
-	servertest.Check(t, s.Terminate())
+	checktest.Check(t, s.Terminate())
 	for { // until it has taken the signal
 		c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
 		if err != nil {
@@ -204,11 +205,11 @@ func (s *serving) awaitBegun(requests int) {
 
 func lockStore(t *testing.T, path string) (unlock func()) {
 	t.Helper()
-	db := servertest.Must(sql.Open("sqlite", path))(t)
+	db := checktest.Must(sql.Open("sqlite", path))(t)
 	db.SetMaxOpenConns(1)
-	servertest.Must(db.Exec("PRAGMA busy_timeout = 5000; BEGIN IMMEDIATE"))(t)
+	checktest.Must(db.Exec("PRAGMA busy_timeout = 5000; BEGIN IMMEDIATE"))(t)
 	return func() {
-		servertest.Must(db.Exec("ROLLBACK"))(t)
+		checktest.Must(db.Exec("ROLLBACK"))(t)
 		db.Close()
 	}
 }
@@ -217,7 +218,7 @@ func stopAgents(t *testing.T, path string, calls int, out *inFlight) {
 	t.Helper()
 	agents := make([]*agent, size(1, 4))
 	for i := range agents {
-		agents[i] = servertest.Must(newAgent(t, "--store", "sqlite:"+path, "--list", fmt.Sprint("list-", i%2)))(t)
+		agents[i] = checktest.Must(newAgent(t, "--store", "sqlite:"+path, "--list", fmt.Sprint("list-", i%2)))(t)
 	}
 	out.slowDown(out.syncTakes)
 	var all sync.WaitGroup
@@ -286,19 +287,19 @@ func TestDrain(t *testing.T) {
 	})
 	c := s.session(t, "")
 	signalled := time.Now()
-	servertest.Check(t, s.Terminate())
+	checktest.Check(t, s.Terminate())
 	for _, address := range []string{s.url, admin} {
-		servertest.Has(t, "58: "+address, checkReady(t, address, http.StatusServiceUnavailable), "stopping")
+		checktest.Has(t, "58: "+address, checkReady(t, address, http.StatusServiceUnavailable), "stopping")
 	}
 	taken := 0
 	for ; taken == 0 || time.Since(signalled) < drain/2; taken++ {
 		c.Writes("p:A")
 	}
-	res := servertest.Must(http.Get(s.url + "/livez"))(t)
+	res := checktest.Must(http.Get(s.url + "/livez"))(t)
 	if res.Body.Close(); !res.Close {
 		t.Error("58: the connection is kept")
 	}
-	servertest.Check(t, s.Wait(stopTimeout+stopGrace))
+	checktest.Check(t, s.Wait(stopTimeout+stopGrace))
 	took := time.Since(signalled)
 	if took < drain || taken == 0 {
 		t.Errorf("58: it took %d calls and ended after %s", taken, took)
@@ -309,9 +310,9 @@ func TestDrain(t *testing.T) {
 // BAD-INPUT 58: a second signal ends a server that drains at once, as Ctrl-C twice.
 func TestTwoSignals(t *testing.T) {
 	s := mustServe(t, "--store", "memory", "--drain", "3600")
-	servertest.Check(t, s.Terminate())
+	checktest.Check(t, s.Terminate())
 	checkReady(t, s.url, http.StatusServiceUnavailable)
-	servertest.Check(t, s.Terminate())
+	checktest.Check(t, s.Terminate())
 	if err := s.Wait(stopTimeout); err == nil || !strings.Contains(err.Error(), "signal: terminated") {
 		t.Errorf("58: %v", err)
 	}

@@ -188,7 +188,7 @@ func (r *rig) read(f func(context.Context, board.Store) error) {
 	s := checktest.Must(sqlite.Open(r.store, board.Keep{Before: left.Settle}))(r.t)
 	defer s.Close()
 	left.Store = s
-	programtest.Check(r.t, f(ctx, s))
+	checktest.Check(r.t, f(ctx, s))
 }
 
 // written says where the last write went: "list 2 revision 1", lists counted as
@@ -336,8 +336,8 @@ func (r *rig) mcpServers(more object) string {
 // file writes a file below the client's home and returns its path.
 func (r *rig) file(name, content string) string {
 	path := filepath.Join(r.home, name)
-	programtest.Check(r.t, os.MkdirAll(filepath.Dir(path), 0o700))
-	programtest.Check(r.t, os.WriteFile(path, []byte(content), 0o600))
+	checktest.Check(r.t, os.MkdirAll(filepath.Dir(path), 0o700))
+	checktest.Check(r.t, os.WriteFile(path, []byte(content), 0o600))
 	return path
 }
 

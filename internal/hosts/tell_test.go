@@ -22,7 +22,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/hook"
-	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/prompts"
 )
@@ -116,7 +115,7 @@ func (r *rig) add(item string) { r.t.Helper(); r.edit("[ ] " + item) }
 func (r *rig) edit(item string) {
 	r.t.Helper()
 	editor := r.file("editor", "#!/bin/sh\necho '- "+item+"' >> \"$1\"\n")
-	programtest.Check(r.t, os.Chmod(editor, 0o700))
+	checktest.Check(r.t, os.Chmod(editor, 0o700))
 	all := slices.DeleteFunc(r.lists(), func(l todo.Snapshot) bool { return l.List.Mirrored })
 	list := all[0].List.ID
 	output, err := execute(r.t, r.home, r.dir, []string{serverFile, "edit", "--store", "sqlite:" + r.store, list}, []string{"EDITOR=" + editor})
@@ -518,7 +517,7 @@ func (r *rig) serveOpencode() func(prompt string) {
 	if err == nil {
 		err = cmd.Start()
 	}
-	programtest.Check(r.t, err)
+	checktest.Check(r.t, err)
 	r.t.Cleanup(func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); _ = cmd.Wait() })
 	address := ""
 	for lines := bufio.NewScanner(out); address == "" && lines.Scan(); {

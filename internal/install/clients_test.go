@@ -15,7 +15,6 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/install"
-	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
 // Each client's files as its users have them: the server is added, also one over HTTP in
@@ -287,7 +286,7 @@ func installed(t *testing.T, words []string, before string) *outcome {
 			out.o.URL = value
 		case "hooks":
 			kinds, err := install.ParseKinds(value)
-			programtest.Check(t, err)
+			checktest.Check(t, err)
 			out.o.Hooks = kinds
 		case "allow":
 			allows := value != "no"
@@ -392,7 +391,7 @@ func TestCases(t *testing.T) {
 			}
 		}
 		if *update {
-			programtest.Check(t, os.WriteFile(path, txtar.Format(cases), 0o600))
+			checktest.Check(t, os.WriteFile(path, txtar.Format(cases), 0o600))
 		}
 	}
 }

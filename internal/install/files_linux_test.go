@@ -10,7 +10,6 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/install"
-	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
 func makePipe(path string) error { return syscall.Mkfifo(path, 0o600) }
@@ -24,7 +23,7 @@ func asNobody(t *testing.T, home string) {
 	}
 	const nobody = 65534
 	for dir := home; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
-		programtest.Check(t, os.Chmod(dir, 0o755))
+		checktest.Check(t, os.Chmod(dir, 0o755))
 	}
 	err := filepath.WalkDir(home, func(path string, _ os.DirEntry, err error) error {
 		if err != nil {
@@ -32,10 +31,10 @@ func asNobody(t *testing.T, home string) {
 		}
 		return os.Lchown(path, nobody, nobody)
 	})
-	programtest.Check(t, err)
+	checktest.Check(t, err)
 	runtime.LockOSThread()
 	t.Cleanup(runtime.UnlockOSThread)
-	programtest.Check(t, errors.Join(syscall.Setfsgid(nobody), syscall.Setfsuid(nobody)))
+	checktest.Check(t, errors.Join(syscall.Setfsgid(nobody), syscall.Setfsuid(nobody)))
 	t.Cleanup(func() { _, _ = syscall.Setfsuid(0), syscall.Setfsgid(0) })
 }
 
@@ -55,13 +54,13 @@ func TestProtected(t *testing.T) {
 			r := newRig(t, "gemini").sample()
 			path, before := r.file(), r.files()
 			asNobody(t, r.m.Home)
-			programtest.Check(t, errors.Join(os.Chmod(path, c.file), os.Chmod(filepath.Dir(path), c.folder)))
+			checktest.Check(t, errors.Join(os.Chmod(path, c.file), os.Chmod(filepath.Dir(path), c.folder)))
 			change, err := r.Install(r.m, install.Options{})
 			if err == nil {
 				_, err = change.Write()
 			}
 			checktest.Fails(t, "error", err, "permission denied: `install --print` shows", path)
-			programtest.Check(t, errors.Join(os.Chmod(filepath.Dir(path), 0o700), os.Chmod(path, 0o600)))
+			checktest.Check(t, errors.Join(os.Chmod(filepath.Dir(path), 0o700), os.Chmod(path, 0o600)))
 			r.expectFiles(before)
 		})
 	}
@@ -73,7 +72,7 @@ func TestOwnerStays(t *testing.T) {
 		return // nobody else may give files away
 	}
 	r := newRig(t, "gemini").sample()
-	programtest.Check(t, os.Chown(r.file(), 1234, 5678))
+	checktest.Check(t, os.Chown(r.file(), 1234, 5678))
 	r.install(install.Options{})
 	info := checktest.Must(os.Stat(r.file()))(t)
 	if of := info.Sys().(*syscall.Stat_t); of.Uid != 1234 || of.Gid != 5678 {

@@ -18,7 +18,6 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/install"
-	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
 // The command is the name that PATH finds, and the whole path for what has another
@@ -29,7 +28,7 @@ func TestCommand(t *testing.T) {
 	link := filepath.Join(r.m.Home, "link", "todo-mcp")
 	r.write(upgraded, "a program")
 	r.write(filepath.Join(r.m.Home, "link", "x"), "")
-	programtest.Check(t, os.Symlink(upgraded, link))
+	checktest.Check(t, os.Symlink(upgraded, link))
 	for _, c := range []struct {
 		name, executable, onPath string
 		inTerminal, onDesktop    string // "" for an error
@@ -64,7 +63,7 @@ func TestSameProgramByAnotherPath(t *testing.T) {
 	r := newRig(t, "cursor")
 	other := filepath.Join(r.m.Home, "my tools", "todo-mcp")
 	r.write(filepath.Join(r.m.Home, "my tools", "x"), "")
-	programtest.Check(t, os.Symlink(r.m.Executable, other))
+	checktest.Check(t, os.Symlink(r.m.Executable, other))
 	r.write(r.file(), `{"mcpServers": {"todo": {"command": "`+filepath.ToSlash(other)+`", "args": ["--panel"]}}}`)
 	r.write(r.hooksFile(), strings.ReplaceAll(`{"version":1,"hooks":{"postToolUse":[{"command":"'PATH' hook","matcher":"TodoWrite"}],"sessionEnd":[{"command":"'PATH' hook"}]}}`, "PATH", other))
 	checktest.Same(t, "it changes", r.install(install.Options{Hooks: install.Kinds()}), "")
@@ -155,7 +154,7 @@ func TestClientsAreDocumented(t *testing.T) {
 		path, text := paths[0], texts[0]
 		if filepath.Ext(path) == ".json" {
 			var line bytes.Buffer
-			programtest.Check(t, json.Compact(&line, []byte(text)))
+			checktest.Check(t, json.Compact(&line, []byte(text)))
 			return map[bool]string{false: "- ", true: "- over HTTP: "}[o.URL != ""] + "`" + strings.ReplaceAll(line.String(), r.m.Home, "/usr/local") + "`\n"
 		}
 		text = "```" + filepath.Ext(path)[1:] + "\n" + strings.ReplaceAll(text, r.m.Home, "/usr/local") + "```\n"
@@ -237,7 +236,7 @@ func (r *rig) expectPlugin(settings string) {
 	settings = asCommand.ReplaceAllString(settings, `"type": "command", "command": "todo-mcp hook", "timeout": 5`)
 	settings = strings.ReplaceAll(settings, r.m.Executable, "todo-mcp")
 	hooks := func(text string) (out struct{ Hooks any }) {
-		programtest.Check(r.T, json.Unmarshal([]byte(text), &out))
+		checktest.Check(r.T, json.Unmarshal([]byte(text), &out))
 		return out
 	}
 	path := filepath.Join("..", "..", "packaging", r.Client.Name, "hooks", "hooks.json")
@@ -266,7 +265,7 @@ func TestLinkedFile(t *testing.T) {
 	path, target := r.file(), filepath.Join(r.m.Home, "dotfiles", "gemini.json")
 	r.write(target, "{}\n")
 	r.write(filepath.Join(filepath.Dir(path), "other"), "")
-	programtest.Check(t, errors.Join(os.Chmod(target, 0o640), os.Symlink(target, path)))
+	checktest.Check(t, errors.Join(os.Chmod(target, 0o640), os.Symlink(target, path)))
 	r.install(install.Options{})
 	checktest.Same(t, "the link leads to", checktest.Must(os.Readlink(path))(t), target)
 	if info, err := os.Stat(target); err != nil || runtime.GOOS != "windows" && info.Mode() != 0o640 || !strings.Contains(r.read(target), "todo-mcp") {
@@ -317,7 +316,7 @@ func TestNotAFile(t *testing.T) {
 		r := newRig(t, "gemini")
 		path := r.file()
 		r.write(filepath.Join(filepath.Dir(path), "other"), "")
-		programtest.Check(t, place(path))
+		checktest.Check(t, place(path))
 		r.refused(install.Options{}, name, path)
 	}
 	// One of a megabyte, in the long form of the tests (TODO_LONG) of 15, and of many parts,

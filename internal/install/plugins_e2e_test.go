@@ -12,7 +12,6 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/install"
-	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
 // node runs a script beside a plugin that install wrote, whose commands are ours, and returns
@@ -34,7 +33,7 @@ func (r *rig) node(plugin, imports, script string) string {
 // program puts a shell script in the place of this program.
 func (r *rig) program(script string) {
 	r.write(r.m.Executable, "#!/bin/sh\n"+script)
-	programtest.Check(r.T, os.Chmod(r.m.Executable, 0o700))
+	checktest.Check(r.T, os.Chmod(r.m.Executable, 0o700))
 }
 
 // The plugin for opencode tells of what its kinds need, and after a compaction the agent has
@@ -87,7 +86,7 @@ on("session.deleted", { info: { id: "s" } })`
 				Agent   string `json:"agent_id"`
 				Failure string `json:"error_message"`
 			}
-			programtest.Check(t, json.Unmarshal([]byte(line), &e))
+			checktest.Check(t, json.Unmarshal([]byte(line), &e))
 			for _, q := range e.Input.Questions {
 				e.Input.Command = q.Question
 			}

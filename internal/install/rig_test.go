@@ -15,7 +15,6 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/install"
-	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
 var update = flag.Bool("update", false, "rewrite the goldens in testdata and what docs have of the tables")
@@ -61,8 +60,8 @@ func withFile(t *testing.T, client, text string) *rig {
 
 func (r *rig) write(path, text string) {
 	r.Helper()
-	programtest.Check(r.T, os.MkdirAll(filepath.Dir(path), 0o700))
-	programtest.Check(r.T, os.WriteFile(path, []byte(text), 0o600))
+	checktest.Check(r.T, os.MkdirAll(filepath.Dir(path), 0o700))
+	checktest.Check(r.T, os.WriteFile(path, []byte(text), 0o600))
 }
 
 func (r *rig) read(path string) string {
@@ -149,7 +148,7 @@ func (r *rig) files() map[string]string {
 		}
 		return err
 	})
-	programtest.Check(r.T, err)
+	checktest.Check(r.T, err)
 	return all
 }
 

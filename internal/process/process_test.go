@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/process"
-	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
 func TestMain(m *testing.M) {
@@ -28,15 +28,15 @@ func child(t *testing.T, name string, args ...string) (host string, cmd *exec.Cm
 	cmd = exec.Command(name, args...)
 	cmd.Env = append(os.Environ(), "SAY_HOST=1")
 	in, err := cmd.StdinPipe()
-	programtest.Check(t, err)
+	checktest.Check(t, err)
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
-	programtest.Check(t, err)
+	checktest.Check(t, err)
 	t.Cleanup(func() { _ = in.Close(); _ = cmd.Wait() })
 	line, err := bufio.NewReader(out).ReadString('\n')
-	programtest.Check(t, err)
+	checktest.Check(t, err)
 	return strings.TrimSpace(line), cmd
 }
 
@@ -64,7 +64,7 @@ func TestHostIsTheProcessPastShells(t *testing.T) {
 	if is, isKnown := process.IsAlive(host); !is || !isKnown {
 		t.Error("a process that runs is not alive")
 	}
-	programtest.Check(t, cmd.Process.Kill())
+	checktest.Check(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	if is, isKnown := process.IsAlive(host); is || !isKnown {
 		t.Errorf("a process that was killed: alive %v, known %v", is, isKnown)

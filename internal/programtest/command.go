@@ -249,11 +249,3 @@ func Certify(t *testing.T, certFile, keyFile string, serial int64) {
 		}
 	}
 }
-
-// Check ends the test if err is not nil.
-func Check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}

@@ -73,7 +73,7 @@ func expect(t *testing.T, next func() string, want ...string) {
 
 func newClient(t *testing.T, url, token string) *Client {
 	t.Helper()
-	c := servertest.Must(New(url, token))(t)
+	c := checktest.Must(New(url, token))(t)
 	c.pause = func(context.Context, int) {}
 	return c
 }
@@ -202,7 +202,7 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 	ts := httptest.NewServer(http.RedirectHandler(other.URL+"/elsewhere", http.StatusTemporaryRedirect))
 	defer ts.Close()
 	c := newClient(t, ts.URL, "s3cret")
-	servertest.Has(t, "119", follow(t, c)(), "307: it sends on to "+other.URL+"/elsewhere")
+	checktest.Has(t, "119", follow(t, c)(), "307: it sends on to "+other.URL+"/elsewhere")
 	checktest.Fails(t, "119: an edit was sent on", checktest.Err(c.Edit(t.Context(), "x", todo.Edit{Do: "archive"})))
 }
 
@@ -237,7 +237,7 @@ func TestRefusalsAfterConnecting(t *testing.T) {
 		n++
 	}, func(http.ResponseWriter, *http.Request) {}), "")) // an empty stream
 	expect(t, next, "all", "lost", "lost", "lost", "lost", "all", "lost")
-	servertest.Has(t, "the end", next(), "another token")
+	checktest.Has(t, "the end", next(), "another token")
 }
 
 // Follow keeps trying to reach a server that is not up yet, and pauses longer before each try.

@@ -24,10 +24,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	_ "github.com/todo-mcp/todo-mcp/internal/cli" // so that go test runs these tests again when the program changes
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/internal/store/postgrestest"
-	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 func underLoad(t *testing.T, test func(f *fleet, l *load), options ...string) {
@@ -129,11 +129,11 @@ func TestDatabaseGoes(t *testing.T) {
 			for range times {
 				l.await(20)
 				if c.goes != nil {
-					servertest.Check(t, c.goes(db, line))
+					checktest.Check(t, c.goes(db, line))
 					fell = max(fell, f.until("no replica is ready", func() bool { return !a.ready.Load() && !b.ready.Load() }))
 					l.awaitFailures()
 				}
-				servertest.Check(t, c.comes(db, line))
+				checktest.Check(t, c.comes(db, line))
 				healed = max(healed, f.until("both replicas are ready", func() bool { return a.ready.Load() && b.ready.Load() }))
 				l.await(20)
 				if n := db.connections(t); n > maxConnections {
@@ -151,9 +151,9 @@ func TestDatabaseGoes(t *testing.T) {
 
 func newLine(t *testing.T, db database) (line *postgrestest.Line, through string) {
 	t.Helper()
-	line = servertest.Must(postgrestest.NewLine(db.Server))(t)
+	line = checktest.Must(postgrestest.NewLine(db.Server))(t)
 	t.Cleanup(line.Close)
-	return line, servertest.Must(line.Through(db.address))(t)
+	return line, checktest.Must(line.Through(db.address))(t)
 }
 
 type load struct {
@@ -203,7 +203,7 @@ func (l *load) end(row programtest.Row) (failed int, slowest time.Duration) {
 	l.Helper()
 	l.stop()
 	l.done.Wait()
-	h := servertest.Must(programtest.Export(program, l.TempDir(), nil, l.fleet.store))(l)
+	h := checktest.Must(programtest.Export(program, l.TempDir(), nil, l.fleet.store))(l)
 	row.Acknowledged, row.Lost = l.journal.Len(), h.Check(l, l.journal.Acks)
 	for _, a := range l.agents {
 		for serial := 1; serial <= a.Serial; serial++ {
@@ -238,18 +238,18 @@ type database struct {
 // are as durable as in production.
 func newDatabase(t testing.TB) database {
 	t.Helper()
-	s := servertest.Must(postgrestest.New())(t)
+	s := checktest.Must(postgrestest.New())(t)
 	t.Cleanup(s.Close)
-	address := servertest.Must(s.NewDatabase())(t)
+	address := checktest.Must(s.NewDatabase())(t)
 	return database{s, address}
 }
 
 func (d database) connections(t testing.TB) (n int) {
 	t.Helper()
 	ctx := context.Background()
-	conn := servertest.Must(pgx.Connect(ctx, d.address))(t)
+	conn := checktest.Must(pgx.Connect(ctx, d.address))(t)
 	defer conn.Close(ctx)
-	servertest.Check(t, conn.QueryRow(ctx, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`).Scan(&n))
+	checktest.Check(t, conn.QueryRow(ctx, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`).Scan(&n))
 	return n
 }
 
@@ -307,9 +307,9 @@ func (f *fleet) start(i int) {
 		addr = r.url.Host
 	}
 	args := append([]string{"serve", "--addr", addr, "--store", f.store, "--tools", "all", "--keep-revisions", "0"}, f.options...)
-	p := servertest.Must(programtest.Start(f, program, f.TempDir(), nil, args...))(f)
+	p := checktest.Must(programtest.Start(f, program, f.TempDir(), nil, args...))(f)
 	address, err := p.URL()
-	servertest.Check(f, err)
+	checktest.Check(f, err)
 	if r.url == nil {
 		if r.url, err = url.Parse(address); err != nil {
 			f.Fatal(err)
@@ -379,7 +379,7 @@ func (f *fleet) restart(i int) (took time.Duration) {
 	f.Helper()
 	r := f.replicas[i]
 	began := time.Now()
-	servertest.Check(f, r.Terminate())
+	checktest.Check(f, r.Terminate())
 	if err := r.Wait(20 * time.Second); err != nil {
 		f.Errorf("a replica ended with %v: %s", err, r.Log)
 	}

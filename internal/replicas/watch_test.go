@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
@@ -118,18 +119,18 @@ func subscribe(t testing.TB, url, era string) *watcher {
 	})
 	s, err := c.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url + "/mcp", HTTPClient: newHTTPClient(t)},
 		&mcp.ClientSessionOptions{ProtocolVersion: era})
-	servertest.Check(t, err)
+	checktest.Check(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	if got := s.InitializeResult().ProtocolVersion; got != era {
 		t.Fatalf("protocol version %s, want %s", got, era)
 	}
 	again := func() {
-		servertest.Check(t, s.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "todo://lists"}))
+		checktest.Check(t, s.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "todo://lists"}))
 	}
 	if again(); era == servertest.Modern {
 		// The SDK does not open a stream of subscriptions/listen again that ended.
 		w.renew = func() {
-			servertest.Check(t, s.Unsubscribe(t.Context(), &mcp.UnsubscribeParams{URI: "todo://lists"}))
+			checktest.Check(t, s.Unsubscribe(t.Context(), &mcp.UnsubscribeParams{URI: "todo://lists"}))
 			again()
 		}
 	}
@@ -248,10 +249,10 @@ func TestClaims(t *testing.T) {
 		}
 	}
 
-	servertest.Check(t, db.Stop("fast"))
+	checktest.Check(t, db.Stop("fast"))
 	elsewhere := writer.At(late.endpoint("plan"))
 	_, _ = elsewhere.Try("SetTodoList", `{}`) // fails
-	servertest.Check(t, db.Start())
+	checktest.Check(t, db.Start())
 	f.until("both replicas are ready", func() bool { return a.isReady() && late.isReady() })
 	writer.Writes("p:by a")
 	elsewhere.Writes("p:by a p:by b")

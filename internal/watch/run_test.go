@@ -13,7 +13,6 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
-	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/internal/remote"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
@@ -39,7 +38,7 @@ func writeItems(t *testing.T, lists board.Lists, name string, texts ...string) {
 func says(t *testing.T, lists board.Lists, name string, does todo.Doing, asks string) {
 	t.Helper()
 	_, err := lists.Hear(t.Context(), board.Conversation{Key: "name:" + name, Name: name}, func(c *todo.Chat, at time.Time) { c.Says(does, asks, at) })
-	programtest.Check(t, err)
+	checktest.Check(t, err)
 }
 
 // Run draws changes on the board, what an agent asks, reads the history, runs the editor, and
@@ -73,7 +72,7 @@ func TestRun(t *testing.T) {
 	c.press(t, "e", "do must be status") // what is wrong has a page
 	c.press(t, "\x1b", "○ Typed")
 	c.SendRaw([]byte("q"))
-	programtest.Check(t, <-done)
+	checktest.Check(t, <-done)
 	c.checkRestored(t)
 }
 
@@ -149,7 +148,7 @@ func TestStartsAtWhoWorks(t *testing.T) {
 	c.waitFor(t, "▌◐ busy")
 	c.SendRaw([]byte("q"))
 	close(ended)
-	programtest.Check(t, <-done)
+	checktest.Check(t, <-done)
 }
 
 // Plain writes a line for each event, and ends when its reader is gone.
@@ -184,13 +183,13 @@ func TestPlain(t *testing.T) {
 	}
 	r.Close()
 	writeItems(t, lists, "release", "Nobody reads this")
-	programtest.Check(t, <-done)
+	checktest.Check(t, <-done)
 }
 
 // Plain ends when the reader of its pipe is gone, even if nothing changes.
 func TestPlainReaderGone(t *testing.T) {
 	r, w, err := os.Pipe()
-	programtest.Check(t, err)
+	checktest.Check(t, err)
 	defer w.Close()
 	r.Close()
 	checktest.Check(t, Plain(t.Context(), Local{Lists: newLists(t)}, w, io.Discard, Options{Now: time.Now}))

@@ -19,7 +19,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/account"
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
-	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/internal/render"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
@@ -46,7 +45,7 @@ func TestScripts(t *testing.T) {
 				}
 			}
 			if *update {
-				programtest.Check(t, os.WriteFile(file, []byte(s.out.String()), 0o644))
+				checktest.Check(t, os.WriteFile(file, []byte(s.out.String()), 0o644))
 			} else if diff := gocmp.Diff(string(want), s.out.String()); diff != "" {
 				t.Errorf("(-want +got); -update rewrites it:\n%s", diff)
 			}
@@ -131,7 +130,7 @@ func (s *script) run(name, rest string) {
 		m.lost = errors.New(rest)
 	case "later":
 		d, err := time.ParseDuration(rest)
-		programtest.Check(s.t, err)
+		checktest.Check(s.t, err)
 		m.tick(m.now.Add(d))
 	case "ask": // the agent of a list asks
 		id, question, _ := strings.Cut(rest, " ")

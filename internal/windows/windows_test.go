@@ -77,8 +77,8 @@ func TestInstall(t *testing.T) {
 	}
 	for name, text := range before {
 		path := filepath.Join(home(), name)
-		programtest.Check(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		programtest.Check(t, os.WriteFile(path, []byte(text), 0o600))
+		checktest.Check(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		checktest.Check(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	left := func() map[string]string {
 		t.Helper()
@@ -107,10 +107,10 @@ func TestInstall(t *testing.T) {
 // cmd.exe, in which plugins run the hook, runs one of a program whose path has spaces.
 func TestHookInCmd(t *testing.T) {
 	folder := filepath.Join(os.Getenv("WINEPREFIX"), "drive_c", "Program Files", "todo mcp")
-	programtest.Check(t, os.MkdirAll(folder, 0o755))
-	programtest.Check(t, os.Link(os.Getenv("TODO_PROGRAM")+".exe", filepath.Join(folder, "todo-mcp.exe")))
+	checktest.Check(t, os.MkdirAll(folder, 0o755))
+	checktest.Check(t, os.Link(os.Getenv("TODO_PROGRAM")+".exe", filepath.Join(folder, "todo-mcp.exe")))
 	plugin := filepath.Join(home(), ".config", "opencode", "plugin", "todo-mcp.js")
-	programtest.Check(t, os.MkdirAll(filepath.Join(home(), ".config", "opencode"), 0o755))
+	checktest.Check(t, os.MkdirAll(filepath.Join(home(), ".config", "opencode"), 0o755))
 	program := []string{os.Getenv("WINE"), filepath.Join(folder, "todo-mcp.exe")}
 	run(t, "", append(program, "install", "--hooks", "--yes", "opencode")...)
 	written := checktest.Must(os.ReadFile(plugin))(t)
@@ -119,7 +119,7 @@ func TestHookInCmd(t *testing.T) {
 	event := `{"session_id":"c","cwd":"C:\\work","hook_event_name":"PostToolUse","tool_name":"TodoWrite","tool_input":` +
 		servertest.Todos("pending", "Called by cmd") + `,"tool_response":{}}`
 	batch := filepath.Join(t.TempDir(), "hook.bat") // Wine makes words of an argument with quotation marks
-	programtest.Check(t, os.WriteFile(batch, []byte("@"+command+"\r\n"), 0o600))
+	checktest.Check(t, os.WriteFile(batch, []byte("@"+command+"\r\n"), 0o600))
 	run(t, event, os.Getenv("WINE"), "cmd", "/c", batch)
 	expect(t, run(t, "", append(program, "lists")...), "Called by cmd")
 	run(t, "", append(program, "uninstall", "--yes", "opencode")...)

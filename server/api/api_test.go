@@ -10,6 +10,7 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/account"
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server"
@@ -31,7 +32,7 @@ func TestEvents(t *testing.T) {
 		Revision int64
 		Todos    []map[string]string
 	}
-	servertest.Check(t, json.Unmarshal([]byte(data), &got))
+	checktest.Check(t, json.Unmarshal([]byte(data), &got))
 	want := `[map[activeForm:Doing A content:A id:1 status:in_progress] map[activeForm:Doing B content:B id:2 status:pending]]`
 	if before != "" || name != "list:update" || got.Revision != 1 || fmt.Sprint(got.Todos) != want {
 		t.Errorf("T8: %s %s", name, data)
@@ -114,11 +115,11 @@ func TestEventsResume(t *testing.T) {
 	_, _, first := resumed.Event()
 	resumed.Event()
 	_, _, second := resumed.Event()
-	servertest.Has(t, "resumed with", first, `"name":"b"`)
-	servertest.Has(t, "and with", second, `"name":"a"`, `"revision":3`)
+	checktest.Has(t, "resumed with", first, `"name":"b"`)
+	checktest.Has(t, "and with", second, `"name":"a"`, `"revision":3`)
 	other := servertest.OpenStream(t, "GET", url+"/api/events?after=1000000", "")
 	_, _, data := other.Event()
-	servertest.Has(t, "after another store's id", data, `"name":"b"`)
+	checktest.Has(t, "after another store's id", data, `"name":"b"`)
 }
 
 // What is not there, or is no number, is refused. (What is there: testdata/api.txtar of package
@@ -158,7 +159,7 @@ func TestSearch(t *testing.T) {
 		var got []string
 		pages := walk(t, site+"/api/lists?"+query, "next", func(body []byte) {
 			var found []struct{ Found todo.Said }
-			servertest.Check(t, json.Unmarshal(body, &found))
+			checktest.Check(t, json.Unmarshal(body, &found))
 			for _, f := range found {
 				got = append(got, fmt.Sprintf("%s %d %t", f.Found.Text, f.Found.Revision, f.Found.Left))
 			}
@@ -177,7 +178,7 @@ func TestToday(t *testing.T) {
 		d.Append("Push")
 	})
 	date := func(zone string, days int) string {
-		in := servertest.Must(time.LoadLocation(zone))(t)
+		in := checktest.Must(time.LoadLocation(zone))(t)
 		return list.Updated.In(in).AddDate(0, 0, days).Format(time.DateOnly)
 	}
 	for query, lists := range map[string]int{
@@ -305,10 +306,10 @@ func TestStreamSendsBlockBeforeResult(t *testing.T) {
 	// Nobody reads the answer yet, so the server blocks while it writes it. The
 	// call must have been sent by then.
 	go p.Send(servertest.Call(1, "write_todos", servertest.Todos("pending", "A")))
-	if call := servertest.Must(calls.Next(t.Context()))(t); call.List.Items[0].Text != "A" {
+	if call := checktest.Must(calls.Next(t.Context()))(t); call.List.Items[0].Text != "A" {
 		t.Fatalf("W2: %+v", call)
 	}
-	servertest.Has(t, "the answer", p.Read().Text(), "updated")
+	checktest.Has(t, "the answer", p.Read().Text(), "updated")
 }
 
 // BAD-INPUT 60, W3: the pages of a chat's history lead through its last hundred plans, each message
@@ -347,7 +348,7 @@ func TestWorkspacePagesOverPlans(t *testing.T) {
 // however many lists changed after it.
 func TestWorkspaceFindsOldLists(t *testing.T) {
 	store := memory.New()
-	servertest.Check(t, store.Update(t.Context(), board.Key{}, func(tx board.Tx) (err error) {
+	checktest.Check(t, store.Update(t.Context(), board.Key{}, func(tx board.Tx) (err error) {
 		next := todo.Snapshot{List: todo.List{ID: "oldest", Name: "release", Conversation: "c"}, Revision: 1,
 			Items: []todo.Item{{ID: "1", Text: "A", Status: todo.Pending}}}
 		for n := 0; err == nil && n < 2001; n++ {

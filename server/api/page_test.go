@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
@@ -66,7 +67,7 @@ func longHistory(t *testing.T, revisions, length int) *weighing {
 		items[n] = todo.Item{ID: fmt.Sprint(n + 1), Text: strings.Repeat("x", length), Status: todo.Pending}
 	}
 	for n := range revisions {
-		servertest.Must(storetest.Save(t.Context(), store, todo.Snapshot{List: todo.List{ID: "a"}, Revision: int64(n + 1), Items: items, LastID: 1000}))(t)
+		checktest.Must(storetest.Save(t.Context(), store, todo.Snapshot{List: todo.List{ID: "a"}, Revision: int64(n + 1), Items: items, LastID: 1000}))(t)
 	}
 	return store
 }
@@ -78,8 +79,8 @@ func pageOf(t *testing.T, address, relation string) (body []byte, linked string)
 	status, header, text := servertest.Ask(t, http.MethodGet, address, "")
 	servertest.Is(t, address, 200)(status, header, text)
 	if link, ok := strings.CutSuffix(header.Get("Link"), `>; rel="`+relation+`"`); ok {
-		base := servertest.Must(url.Parse(address))(t)
-		to := servertest.Must(base.Parse(strings.TrimPrefix(link, "<")))(t)
+		base := checktest.Must(url.Parse(address))(t)
+		to := checktest.Must(base.Parse(strings.TrimPrefix(link, "<")))(t)
 		linked = to.String()
 	}
 	return []byte(text), linked
@@ -232,7 +233,7 @@ func TestStreamsShareOneEncoding(t *testing.T) {
 			const streams = 100
 			var got sync.WaitGroup
 			for range streams {
-				conn := servertest.Must(net.Dial("tcp", address))(t)
+				conn := checktest.Must(net.Dial("tcp", address))(t)
 				defer conn.Close()
 				fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", path, address)
 				lines := bufio.NewReaderSize(conn, 4<<10)

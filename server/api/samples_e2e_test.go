@@ -14,12 +14,13 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 func page(t *testing.T, api, html, script string) string {
 	t.Helper()
-	target := servertest.Must(url.Parse(api))(t)
+	target := checktest.Must(url.Parse(api))(t)
 	mux := http.NewServeMux()
 	mux.Handle("/api/", &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }})
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
@@ -83,7 +84,7 @@ if (query.has('history')) {
 } else root.render(<TodoList base="" list={query.get('list') ?? ''} />);`
 	dir := t.TempDir()
 	for name, code := range map[string]string{"host.jsx": host, "sample.jsx": sample(t, "react.jsx")} {
-		servertest.Check(t, os.WriteFile(filepath.Join(dir, name), []byte(code), 0o644))
+		checktest.Check(t, os.WriteFile(filepath.Join(dir, name), []byte(code), 0o644))
 	}
 	script := servertest.Bundle(t, filepath.Join(dir, "host.jsx"), "--format=esm", "--jsx=automatic", `--define:process.env.NODE_ENV="production"`)
 	_, url := servertest.Site(t)

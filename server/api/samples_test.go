@@ -7,17 +7,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/todo-mcp/todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 )
 
 func sample(t *testing.T, name string) string {
 	t.Helper()
-	return string(servertest.Must(os.ReadFile(filepath.Join("samples", name)))(t))
+	return string(checktest.Must(os.ReadFile(filepath.Join("samples", name)))(t))
 }
 
 func frontend(t *testing.T, name string) string {
 	t.Helper()
-	return string(servertest.Must(os.ReadFile(filepath.Join("..", "..", "testdata", "frontend", name)))(t))
+	return string(checktest.Must(os.ReadFile(filepath.Join("..", "..", "testdata", "frontend", name)))(t))
 }
 
 func withoutSpace(code string) string { return regexp.MustCompile(`\s+`).ReplaceAllString(code, "") }
@@ -27,8 +27,8 @@ func withoutSpace(code string) string { return regexp.MustCompile(`\s+`).Replace
 // Flutter one is held as text, since no Dart is installed for tests.
 func TestSamplesHaveSystem1(t *testing.T) {
 	dart := withoutSpace(sample(t, "flutter.dart"))
-	servertest.Has(t, "W4: the Flutter sample", dart, withoutSpace(frontend(t, "system1.dart")))
-	servertest.Has(t, "W2: the Flutter sample", dart,
+	checktest.Has(t, "W4: the Flutter sample", dart, withoutSpace(frontend(t, "system1.dart")))
+	checktest.Has(t, "W2: the Flutter sample", dart,
 		`boolisTodoToolName(Stringname)=>name.split(RegExp(r'__|[./:]')).last.toLowerCase().contains('todo');`,
 		`if(!isTodoToolName(block['name']asString)||block['parent_tool_use_id']!=null)continue;`,
 		`/api/workspace$query`, `/api/stream$query`,
@@ -44,6 +44,6 @@ func TestSamplesHaveSystem1(t *testing.T) {
 		t.Fatalf("system1.jsx has %d functions", n)
 	}
 	for _, f := range functions.FindAllString(code, -1) {
-		servertest.Has(t, "W2, W4: the React sample", react, withoutSpace(f))
+		checktest.Has(t, "W2, W4: the React sample", react, withoutSpace(f))
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server/auth"
 	"github.com/todo-mcp/todo-mcp/server/edge"
@@ -190,9 +191,9 @@ func TestSubscriptionsAreOfTheirIdentity(t *testing.T) {
 	inConversation := servertest.WithMeta(servertest.Call(3, "TodoWrite", servertest.Todos("pending", "bob's")), `"todo-mcp/conversation":"1"`)
 	s.ask(t, "POST /mcp", inConversation, s.begin(t, bob)...).is(t, "bob's call", 200)
 	s.add(t, "ann", mine, "x")
-	servertest.Has(t, "34: told of", stream.Data(), mine)
+	checktest.Has(t, "34: told of", stream.Data(), mine)
 	s.ask(t, "POST /mcp", strings.Replace(inConversation, "bob's", "ann's", 2), of...).is(t, "ann's call", 200)
-	servertest.Has(t, "34: told of", stream.Data(), `"todo://list"`)
+	checktest.Has(t, "34: told of", stream.Data(), `"todo://list"`)
 }
 
 // Below a path of a proxy, which takes it out of requests or leaves it there, a person is led
@@ -218,7 +219,7 @@ func TestSignInBelowAPath(t *testing.T) {
 				req, _ := http.NewRequestWithContext(t.Context(), method, base+path, strings.NewReader(form.Encode()))
 				req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 				req.Header.Set("Accept", "text/html")
-				res := servertest.Must(client.Do(req))(t)
+				res := checktest.Must(client.Do(req))(t)
 				defer res.Body.Close()
 				body, _ := io.ReadAll(res.Body)
 				if res.StatusCode != 200 || res.Request.URL.Path != "/todo"+wantPath || !strings.Contains(string(body), wantText) {
@@ -228,7 +229,7 @@ func TestSignInBelowAPath(t *testing.T) {
 			visit("GET", list, nil, "/signin", `value="`+list+`"`)
 			visit("POST", "/signin", url.Values{"token": {token}, "to": {list}}, list, "Sign out")
 			in := s.post(t, token, "/")
-			servertest.Has(t, "the cookie", in.header.Get("Set-Cookie"), "; Path="+c.cookiePath+";")
+			checktest.Has(t, "the cookie", in.header.Get("Set-Cookie"), "; Path="+c.cookiePath+";")
 			visit("POST", "/signout", nil, "/signin", "Token")
 		})
 	}
@@ -277,12 +278,12 @@ func TestHooksAreOfTheirIdentity(t *testing.T) {
 	held := func() todo.Snapshot {
 		t.Helper()
 		hers := board.Target{Conversation: board.Conversation{Key: todo.ChatKey("chat")}}
-		return servertest.Must(s.board.For(board.Identity{Principal: "team", Subject: "ann"}).Current(t.Context(), hers))(t)
+		return checktest.Must(s.board.For(board.Identity{Principal: "team", Subject: "ann"}).Current(t.Context(), hers))(t)
 	}
 	stand := func() string {
 		t.Helper()
 		l := held()
-		states := servertest.Must(s.board.As("team").States(t.Context(), l))(t)
+		states := checktest.Must(s.board.As("team").States(t.Context(), l))(t)
 		return l.List.ID + " " + l.Title() + " " + fmt.Sprint(states[l.List.ID])
 	}
 	for name, token := range others {

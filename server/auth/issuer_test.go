@@ -18,6 +18,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/server/auth"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 	"github.com/todo-mcp/todo-mcp/server/signed"
@@ -37,7 +38,7 @@ type issuer struct {
 
 func newIssuer(t *testing.T) *issuer {
 	t.Helper()
-	key := servertest.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+	key := checktest.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	i := &issuer{key: key}
 	i.kid.Store("first")
 	i.Server = httptest.NewServer(http.HandlerFunc(i.serve))
@@ -81,13 +82,13 @@ func (i *issuer) sign(t *testing.T, changes map[string]any) string {
 
 func sign(t *testing.T, key jose.SigningKey, header map[jose.HeaderKey]any, claims map[string]any) string {
 	t.Helper()
-	signer := servertest.Must(jose.NewSigner(key, &jose.SignerOptions{ExtraHeaders: header}))(t)
-	return servertest.Must(jwt.Signed(signer).Claims(claims).Serialize())(t)
+	signer := checktest.Must(jose.NewSigner(key, &jose.SignerOptions{ExtraHeaders: header}))(t)
+	return checktest.Must(jwt.Signed(signer).Claims(claims).Serialize())(t)
 }
 
 func unsigned(t *testing.T, header string, claims map[string]any) string {
 	t.Helper()
-	payload := servertest.Must(json.Marshal(claims))(t)
+	payload := checktest.Must(json.Marshal(claims))(t)
 	return base64.RawURLEncoding.EncodeToString([]byte(header)) + "." + base64.RawURLEncoding.EncodeToString(payload) + "."
 }
 
@@ -108,8 +109,8 @@ func withClient(c *auth.IssuerConfig) { c.ClientID = "panel" }
 // the issuer five requests, then one in 10 s
 func TestTokensOfOthers(t *testing.T) {
 	i, s := newIssuerSite(t, nil)
-	stranger := servertest.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
-	public := servertest.Must(x509.MarshalPKIXPublicKey(i.key.Public()))(t)
+	stranger := checktest.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+	public := checktest.Must(x509.MarshalPKIXPublicKey(i.key.Public()))(t)
 	theirs := jose.SigningKey{Algorithm: jose.ES256, Key: stranger}
 	s.ask(t, "GET /api/lists", "", bearer(i.sign(t, nil))...).is(t, "a valid token", 200)
 	for name, token := range map[string]string{
@@ -199,7 +200,7 @@ func TestWhoWrote(t *testing.T) {
 	i, s := newIssuerSite(t, nil)
 	for claims, want := range map[string]string{`{"preferred_username":"ann"}`: "ann", `{}`: "ann@example.com", `{"email":null}`: "u-1", `{"email":"a\u001b[2Jb"}`: "a?[2Jb"} {
 		var changes map[string]any
-		servertest.Check(t, json.Unmarshal([]byte(claims), &changes))
+		checktest.Check(t, json.Unmarshal([]byte(claims), &changes))
 		s.write(t, i.sign(t, changes), "text for "+want)
 		lists, err := s.board.As("user:u-1").Find(t.Context(), allLists)
 		if err != nil || len(lists) == 0 || lists[0].Writer.User != want {

@@ -24,23 +24,24 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/server/auth"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 func newRealSite(t *testing.T) *site {
 	t.Helper()
-	l := servertest.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
+	l := checktest.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	port := l.Addr().(*net.TCPAddr).Port
 	l.Close()
 	c := auth.IssuerConfig{URL: fmt.Sprintf("http://127.0.0.1:%d", port), ClientID: "panel", ClientSecret: "a secret of the panel"}
-	own := servertest.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
+	own := checktest.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	c.Audience = "http://" + own.Addr().String() + "/mcp"
 	s := newSiteOn(t, own, auth.NewIssuer(c), nil)
 	folder := filepath.Dir(servertest.NodeModules(t))
 	provider := exec.Command("node", filepath.Join(folder, "oidc.mjs"), fmt.Sprint(port), s.URL+"/signin/callback")
-	out := servertest.Must(provider.StdoutPipe())(t)
-	servertest.Check(t, provider.Start())
+	out := checktest.Must(provider.StdoutPipe())(t)
+	checktest.Check(t, provider.Start())
 	t.Cleanup(func() { _ = provider.Process.Kill(); _ = provider.Wait() })
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
 		t.Fatalf("the provider says %q, %v", line, err)
@@ -116,7 +117,7 @@ func TestViewerInABrowser(t *testing.T) {
 	if l, err := s.board.As("team").Load(t.Context(), id, 0); err != nil || l.Revision != 2 {
 		t.Errorf("revision %d, %v", l.Revision, err)
 	}
-	servertest.Check(t, auth.RevokeToken(s.path, "vic"))
+	checktest.Check(t, auth.RevokeToken(s.path, "vic"))
 	s.CloseClientConnections()
 	servertest.Do(t, ctx, chromedp.WaitVisible(`#token`))
 }
@@ -137,9 +138,9 @@ func TestRealClientSignsIn(t *testing.T) {
 			return signInAs("ann", args.URL, redirect)
 		},
 	})
-	servertest.Check(t, err)
+	checktest.Check(t, err)
 	client := mcp.NewClient(&mcp.Implementation{Name: "real", Version: "1"}, nil)
-	session := servertest.Must(client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: s.URL + "/mcp", OAuthHandler: handler}, nil))(t)
+	session := checktest.Must(client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: s.URL + "/mcp", OAuthHandler: handler}, nil))(t)
 	defer session.Close()
 	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "TodoWrite", Arguments: map[string]any{"todos": []any{map[string]any{"content": "Signed in", "activeForm": "Signing in", "status": "pending"}}}})
 	if err != nil || result.IsError {

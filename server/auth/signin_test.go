@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server"
@@ -36,7 +37,7 @@ type site struct {
 
 func newSite(t *testing.T, issuer *auth.Issuer, edit func(*edge.Config)) *site {
 	t.Helper()
-	l := servertest.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
+	l := checktest.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	return newSiteOn(t, l, issuer, edit)
 }
 
@@ -67,7 +68,7 @@ func (s *site) token(t *testing.T, token auth.Token) string {
 	if token.Principal == "" {
 		token.Principal = token.Name
 	}
-	return servertest.Must(auth.NewToken(s.path, token))(t)
+	return checktest.Must(auth.NewToken(s.path, token))(t)
 }
 
 func (s *site) list(t *testing.T, principal, text string) string {
@@ -94,7 +95,7 @@ func (a answer) is(t *testing.T, what string, status int, texts ...string) answe
 
 func (s *site) logged(t *testing.T, want string) {
 	t.Helper()
-	servertest.Has(t, "the log", strings.Join(s.log.Take(), "\n"), want)
+	checktest.Has(t, "the log", strings.Join(s.log.Take(), "\n"), want)
 }
 
 // ask sends a request; what is "METHOD /path", and headers alternates names and
@@ -141,7 +142,7 @@ func TestNobodyWithoutAToken(t *testing.T) {
 	list := s.list(t, "ann", "a secret text")
 	good := s.token(t, auth.Token{Name: "ann"})
 	gone := s.token(t, auth.Token{Name: "gone"})
-	servertest.Check(t, auth.RevokeToken(s.path, "gone"))
+	checktest.Check(t, auth.RevokeToken(s.path, "gone"))
 	expired := s.token(t, auth.Token{Name: "old", Principal: "ann", Expires: s.now().Add(time.Hour)})
 	s.wait(time.Hour)
 	for name, headers := range map[string][]string{
@@ -354,7 +355,7 @@ func TestPersonsSignIn(t *testing.T) {
 	s.wait(12 * time.Hour)
 	s.ask(t, "GET /", "", "Cookie", cookie).is(t, "after 12 hours", http.StatusUnauthorized)
 	s.wait(-12 * time.Hour)
-	servertest.Check(t, auth.RevokeToken(s.path, "ann"))
+	checktest.Check(t, auth.RevokeToken(s.path, "ann"))
 	s.ask(t, "GET /", "", "Cookie", cookie).is(t, "after the token was revoked", http.StatusUnauthorized)
 }
 
@@ -385,7 +386,7 @@ func TestStreamsEndWithTheirToken(t *testing.T) {
 	for name, token := range map[string]string{"ann": ann, "bob": bob, "old": old} {
 		streams[name] = servertest.OpenStream(t, "GET", s.URL+"/api/events", "", bearer(token)...)
 	}
-	servertest.Check(t, auth.RevokeToken(s.path, "ann"))
+	checktest.Check(t, auth.RevokeToken(s.path, "ann"))
 	streams["ann"].End()
 	s.wait(2 * time.Hour)
 	streams["old"].End()
@@ -398,13 +399,13 @@ func TestStreamsEndWithTheirToken(t *testing.T) {
 func TestDamagedTokens(t *testing.T) {
 	s := newSite(t, nil, nil)
 	token := s.token(t, auth.Token{Name: "ann"})
-	whole := servertest.Must(os.ReadFile(s.path))(t)
+	whole := checktest.Must(os.ReadFile(s.path))(t)
 	for _, damaged := range []string{"x", `{"id":"a"}`, string(whole) + "{", strings.Replace(string(whole), "todos:write", "todos:admin", 1)} {
-		servertest.Check(t, os.WriteFile(s.path, []byte(damaged), 0o600))
+		checktest.Check(t, os.WriteFile(s.path, []byte(damaged), 0o600))
 		s.ask(t, "GET /api/lists", "", bearer(token)...).is(t, fmt.Sprintf("%q", damaged), http.StatusServiceUnavailable)
 		s.logged(t, "line ")
 	}
-	servertest.Check(t, os.WriteFile(s.path, whole, 0o600))
+	checktest.Check(t, os.WriteFile(s.path, whole, 0o600))
 	s.ask(t, "GET /api/lists", "", bearer(token)...).is(t, "mended", 200)
 }
 
@@ -413,15 +414,15 @@ func TestDamagedTokens(t *testing.T) {
 func TestTokensFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "folder", "tokens")
 	token := auth.Token{Name: "ann", Principal: "ann", Scopes: []string{auth.ScopeRead}}
-	text := servertest.Must(auth.NewToken(path, token))(t)
-	data := servertest.Must(os.ReadFile(path))(t)
+	text := checktest.Must(auth.NewToken(path, token))(t)
+	data := checktest.Must(os.ReadFile(path))(t)
 	_, secret, _ := strings.Cut(strings.TrimPrefix(text, "todo_"), "_")
 	if len(secret) != 26 || strings.Contains(string(data), secret) {
 		t.Errorf("token %s in file %s", text, data)
 	}
 	mode := func(want os.FileMode) {
 		t.Helper()
-		if info := servertest.Must(os.Stat(path))(t); info.Mode().Perm() != want {
+		if info := checktest.Must(os.Stat(path))(t); info.Mode().Perm() != want {
 			t.Errorf("its mode is %v", info)
 		}
 	}
@@ -439,7 +440,7 @@ func TestTokensFile(t *testing.T) {
 	if err := auth.RevokeToken(path, "bob"); err == nil {
 		t.Error("revoked a token that there is not")
 	}
-	if after := servertest.Must(os.ReadFile(path))(t); string(after) != string(data) {
+	if after := checktest.Must(os.ReadFile(path))(t); string(after) != string(data) {
 		t.Errorf("bad input changed the file: %s", after)
 	}
 	var decoded auth.Token
@@ -447,11 +448,11 @@ func TestTokensFile(t *testing.T) {
 		t.Errorf("%+v, %v", decoded, err)
 	}
 	link := path + ".link"
-	servertest.Check(t, errors.Join(os.Chmod(path, 0o640), os.Symlink(path, link), auth.RevokeToken(link, "ann")))
+	checktest.Check(t, errors.Join(os.Chmod(path, 0o640), os.Symlink(path, link), auth.RevokeToken(link, "ann")))
 	if tokens, err := auth.ReadTokens(path); err != nil || len(tokens) != 0 {
 		t.Errorf("revoked by its link: %v, %v", tokens, err)
 	}
-	if info := servertest.Must(os.Lstat(link))(t); info.Mode()&os.ModeSymlink == 0 {
+	if info := checktest.Must(os.Lstat(link))(t); info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("the link is %v", info)
 	}
 	mode(0o640)

@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/server"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
@@ -174,7 +175,7 @@ func TestAppHostileText(t *testing.T) {
 	}
 	honest := []string{"日本語を書く", "שלום עולם", "می‌خواهم", "क्‍ष", "👩‍💻 ❤️ 👍🏽 🏴󠁧󠁢󠁥󠁮󠁧󠁿 1️⃣ 🇻🇳", "Đặt tên"}
 	hidden := "a\u202eb\u2066c\u200bd\ufeffe\u00adf\U000e0041g\u200dh"
-	args := servertest.Must(json.Marshal(map[string]any{"items": append(append(append([]string{}, hostile...), honest...), hidden)}))(t)
+	args := checktest.Must(json.Marshal(map[string]any{"items": append(append(append([]string{}, hostile...), honest...), hidden)}))(t)
 	c.mount(``)
 	c.call("create_todos", string(args))
 	want := []string{}
@@ -236,7 +237,7 @@ func newChatOf(t *testing.T, s *server.Server, client string) *chat {
 
 func (c *chat) host(call string) {
 	c.t.Helper()
-	servertest.Must(chromedp.Run(c.ctx, chromedp.Evaluate[bool]("host."+call, chromedp.EvalAwaitPromise)))(c.t)
+	checktest.Must(chromedp.Run(c.ctx, chromedp.Evaluate[bool]("host."+call, chromedp.EvalAwaitPromise)))(c.t)
 }
 
 func (c *chat) mount(args string) {
@@ -254,7 +255,7 @@ func (c *chat) mount(args string) {
 
 func (c *chat) newFrame() (id target.ID) {
 	c.t.Helper()
-	targets := servertest.Must(chromedp.Targets(c.ctx))(c.t)
+	targets := checktest.Must(chromedp.Targets(c.ctx))(c.t)
 	for _, f := range targets {
 		if f.Type == "iframe" && !c.seen[f.TargetID] {
 			id, c.seen[f.TargetID] = f.TargetID, true
@@ -275,7 +276,7 @@ const rows = `[...document.querySelectorAll('#items li')].map((e) => e.classList
 
 func (c *chat) rows(want ...string) {
 	c.t.Helper()
-	text := servertest.Must(json.Marshal(strings.Join(want, "|")))(c.t) // Go's own escapes are not JavaScript's
+	text := checktest.Must(json.Marshal(strings.Join(want, "|")))(c.t) // Go's own escapes are not JavaScript's
 	c.until(rows + " === " + string(text))
 }
 

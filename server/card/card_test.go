@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/server"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -31,7 +32,7 @@ const (
 func TestAppPage(t *testing.T) {
 	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
 	go p.Send(servertest.Initialize(1, "somebody"), `{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"ui://todo/list.html"}}`)
-	servertest.Has(t, "the extension", p.Read().Raw, `"extensions":{"io.modelcontextprotocol/ui":{}}`)
+	checktest.Has(t, "the extension", p.Read().Raw, `"extensions":{"io.modelcontextprotocol/ui":{}}`)
 	var a struct {
 		Result struct {
 			Contents []struct {
@@ -103,9 +104,9 @@ func checkListing(t *testing.T, where string, names []string, raw map[string]jso
 		want := `"ui":{"resourceUri":"ui://todo/list.html"}}`
 		if name == viewTool || name == tickTool {
 			want = `"_meta":{"ui":{"visibility":["app"]}}`
-			servertest.Has(t, name, string(tool), fmt.Sprintf(`"readOnlyHint":%v`, name == viewTool))
+			checktest.Has(t, name, string(tool), fmt.Sprintf(`"readOnlyHint":%v`, name == viewTool))
 		}
-		servertest.Has(t, where+" "+name, string(tool), want)
+		checktest.Has(t, where+" "+name, string(tool), want)
 	}
 }
 
@@ -117,16 +118,16 @@ func TestViewSchema(t *testing.T) {
 	p.Read()
 	_, raw := servertest.Listed(t, p.Read().Raw)
 	var published struct{ OutputSchema jsonschema.Schema }
-	servertest.Check(t, json.Unmarshal(raw[viewTool], &published))
+	checktest.Check(t, json.Unmarshal(raw[viewTool], &published))
 	for _, bad := range []string{"$ref", "$defs", "$schema", "$id"} {
 		if strings.Contains(string(raw[viewTool]), bad) {
 			t.Errorf("V1: the view tool's schemas have %s", bad)
 		}
 	}
 	var written struct{ List string }
-	servertest.Check(t, json.Unmarshal(p.Read().Result.Structured, &written))
+	checktest.Check(t, json.Unmarshal(p.Read().Result.Structured, &written))
 	go p.Send(servertest.Call(4, viewTool, fmt.Sprintf(`{"list_id":%q}`, written.List)))
 	var structured any
-	servertest.Check(t, json.Unmarshal(p.Read().Result.Structured, &structured))
-	servertest.Check(t, servertest.Must(published.OutputSchema.Resolve(nil))(t).Validate(structured))
+	checktest.Check(t, json.Unmarshal(p.Read().Result.Structured, &structured))
+	checktest.Check(t, checktest.Must(published.OutputSchema.Resolve(nil))(t).Validate(structured))
 }

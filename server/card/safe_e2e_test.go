@@ -13,8 +13,8 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/render"
-	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // texts returns the texts on which the two versions of Safe must agree: each
@@ -46,14 +46,14 @@ func texts() (out []string) {
 // BAD-INPUT 37: Safe in Go and safe in JavaScript return the same.
 func TestSafeIsTheSameInJavaScript(t *testing.T) {
 	in := texts()
-	data := servertest.Must(json.Marshal(in))(t)
+	data := checktest.Must(json.Marshal(in))(t)
 	const program = `
 		const fs = require('fs');
 		const safe = new Function(fs.readFileSync('safe.js', 'utf8') + '; return safe')();
 		process.stdout.write(JSON.stringify(JSON.parse(fs.readFileSync(0, 'utf8')).map(safe)));`
 	node := exec.Command("node", "-e", program)
 	node.Stdin = bytes.NewReader(data)
-	output := servertest.Must(node.Output())(t)
+	output := checktest.Must(node.Output())(t)
 	var got []string
 	if err := json.Unmarshal(output, &got); err != nil || len(got) != len(in) {
 		t.Fatalf("%d texts came back of %d: %v", len(got), len(in), err)

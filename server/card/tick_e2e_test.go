@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
@@ -66,7 +67,7 @@ func TestAppTitleTimeAndPanel(t *testing.T) {
 
 	id := person(t, s, func(d *todo.Draft) { _ = d.Edit(todo.Edit{Do: todo.EditRename, Text: "Release \u202e2.4"}) })
 	c.until(`document.querySelector('h1').textContent === 'Release \\u202e2.4'`)
-	servertest.Must(s.Board.As("").Archive(t.Context(), id, true, todo.Writer{Person: true}))(t)
+	checktest.Must(s.Board.As("").Archive(t.Context(), id, true, todo.Writer{Person: true}))(t)
 	c.until(`document.querySelector('time') === null && !document.querySelector('main').classList.contains('live')`)
 	c.expectNoRequests()
 	c = newChat(t, withPanel(t))
@@ -125,7 +126,7 @@ func TestAppTicks(t *testing.T) {
 	c.until(`document.querySelectorAll('#items li bdi')[3].textContent === 'Write less'`)
 	c.until(refused) // also now that the list is read anew
 	servertest.Eval[string](t, c.ctx, `host.refuseTick = ''`)
-	servertest.Must(s.Board.As("").Edit(t.Context(), newest(t, s).List.ID, todo.Edit{Do: todo.EditDelete}, todo.Writer{}))(t)
+	checktest.Must(s.Board.As("").Edit(t.Context(), newest(t, s).List.ID, todo.Edit{Do: todo.EditDelete}, todo.Writer{}))(t)
 	c.click("i-5")
 	c.until(noteText + ` === 'Not saved: list_id: There is no such list' && !` + isTicked)
 }

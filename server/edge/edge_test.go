@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/server/edge"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
@@ -171,7 +172,7 @@ func TestStreamCap(t *testing.T) {
 		t.Helper()
 		status, header, body := servertest.Ask(t, "GET", web.URL+path, "", from(client)...)
 		servertest.Is(t, path, http.StatusTooManyRequests, why)(status, header, body)
-		servertest.Has(t, path, fmt.Sprint(header), "Retry-After")
+		checktest.Has(t, path, fmt.Sprint(header), "Retry-After")
 	}
 	first := servertest.OpenStream(t, "GET", web.URL+"/api/events", "", from("1")...)
 	refused("/api/events", "1", "of one client, 1 is the most (half of --max-streams)")
@@ -184,9 +185,9 @@ func TestStreamCap(t *testing.T) {
 	servertest.Is(t, "13: listen", http.StatusTooManyRequests)(servertest.Post(t, url, listen, servertest.ModernHeaders("subscriptions/listen", "")...))
 	first.Close()
 	for status := 0; status != http.StatusOK; { // the server needs a moment to notice that the first stream ended
-		req := servertest.Must(http.NewRequest("GET", web.URL+"/api/stream?list=x", nil))(t)
+		req := checktest.Must(http.NewRequest("GET", web.URL+"/api/stream?list=x", nil))(t)
 		req.Header.Set("X-Forwarded-For", "192.0.2.1")
-		res := servertest.Must(http.DefaultClient.Do(req))(t)
+		res := checktest.Must(http.DefaultClient.Do(req))(t)
 		res.Body.Close()
 		status = res.StatusCode
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server"
@@ -136,7 +137,7 @@ func fleet(t *testing.T, b *board.Board) (texts map[string]string, main string) 
 		return id
 	}
 	edit := func(id string, e todo.Edit) {
-		servertest.Must(lists.Edit(t.Context(), id, e, todo.Writer{Client: "panel"}))(t)
+		checktest.Must(lists.Edit(t.Context(), id, e, todo.Writer{Client: "panel"}))(t)
 	}
 	main = write("main", "Keel", todo.InProgress, todo.List{Workspace: "/src/keel"})
 	write("main/agent:helper", "Caulk", todo.InProgress, todo.List{ParentConversation: "main", Agent: "helper", Workspace: "/src/keel"})
@@ -144,7 +145,7 @@ func fleet(t *testing.T, b *board.Board) (texts map[string]string, main string) 
 	write("mast", "Mast", todo.InProgress, todo.List{Workspace: "/src/mast"})
 	write("sail", "Sail", todo.Completed, todo.List{Workspace: "/src/sail"})
 	write("rope", "Rope", todo.Pending, todo.List{Workspace: "/src/rope"})
-	servertest.Check(t, lists.Leave(t.Context(), board.Conversation{Key: "rope"}))
+	checktest.Check(t, lists.Leave(t.Context(), board.Conversation{Key: "rope"}))
 	edit(write("pump", "Pump", todo.Pending, todo.List{Workspace: "/src/pump"}), todo.Edit{Do: todo.EditArchive})
 	gone := write("gone", "Gone", todo.Pending, todo.List{})
 	edit(gone, todo.Edit{Do: todo.EditDelete})
@@ -183,8 +184,8 @@ func ask(t *testing.T, url string) (status int, body string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	req := servertest.Must(http.NewRequestWithContext(ctx, "GET", url, nil))(t)
-	res := servertest.Must(http.DefaultClient.Do(req))(t)
+	req := checktest.Must(http.NewRequestWithContext(ctx, "GET", url, nil))(t)
+	res := checktest.Must(http.DefaultClient.Do(req))(t)
 	defer res.Body.Close()
 	isStream := res.Header.Get("Content-Type") == "text/event-stream"
 	enough := func() bool { // the retry line alone, where a stream has nothing to say yet

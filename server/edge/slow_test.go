@@ -18,6 +18,7 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/server/edge"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 	"github.com/todo-mcp/todo-mcp/server/sse"
@@ -36,11 +37,11 @@ func newLargeSite(t *testing.T, clientTimeout time.Duration) *edge.Edge {
 
 func askAndStall(t *testing.T, address string) (line string) {
 	t.Helper()
-	conn := servertest.Must(net.Dial("tcp", address))(t)
+	conn := checktest.Must(net.Dial("tcp", address))(t)
 	t.Cleanup(func() { conn.Close() })
 	_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
 	fmt.Fprintf(conn, "GET /large HTTP/1.1\r\nHost: %s\r\n\r\n", address)
-	return servertest.Must(bufio.NewReaderSize(conn, 16).ReadString('\n'))(t)
+	return checktest.Must(bufio.NewReaderSize(conn, 16).ReadString('\n'))(t)
 }
 
 // BAD-INPUT 61: the memory of an answer that nobody reads is free again.
@@ -107,7 +108,7 @@ func TestUnreadAnswersStayOutOfTheSystem(t *testing.T) {
 // and waits for its end.
 func serve(t *testing.T, e *edge.Edge) (address string, stop func()) {
 	t.Helper()
-	l := servertest.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
+	l := checktest.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- e.Serve(ctx, l) }()
@@ -146,7 +147,7 @@ func testSlowRequests(t *testing.T, address string) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conn := servertest.Must(net.Dial("tcp", address))(t)
+			conn := checktest.Must(net.Dial("tcp", address))(t)
 			defer conn.Close()
 			fmt.Fprintf(conn, c.request, address)
 			answer, _ := io.ReadAll(conn) // until it is closed
@@ -176,7 +177,7 @@ func isLate(t *testing.T, address, path string) {
 	t.Helper()
 	transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	defer transport.CloseIdleConnections()
-	res := servertest.Must((&http.Client{Transport: transport}).Get("https://" + address + path))(t)
+	res := checktest.Must((&http.Client{Transport: transport}).Get("https://" + address + path))(t)
 	defer res.Body.Close()
 	if data, err := io.ReadAll(res.Body); err != nil || res.ProtoMajor != 2 || !strings.Contains(string(data), "late") {
 		t.Errorf("%s: %s %q, %v", path, res.Proto, data, err)
@@ -220,19 +221,19 @@ func TestHTTP2UnreadAnswers(t *testing.T) {
 			return nil
 		})
 	})
-	conn := servertest.Must(tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}))(t)
+	conn := checktest.Must(tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}))(t)
 	defer conn.Close()
-	servertest.Must(io.WriteString(conn, http2.ClientPreface))(t)
+	checktest.Must(io.WriteString(conn, http2.ClientPreface))(t)
 	framer := http2.NewFramer(conn, nil) // nothing is read
 	const window = 1 << 30
-	servertest.Check(t, errors.Join(framer.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: window}), framer.WriteWindowUpdate(0, window)))
+	checktest.Check(t, errors.Join(framer.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: window}), framer.WriteWindowUpdate(0, window)))
 	for i := range uint32(n) {
 		var header bytes.Buffer
 		encoder := hpack.NewEncoder(&header)
 		for name, value := range map[string]string{":method": "GET", ":scheme": "https", ":path": "/large", ":authority": address} {
-			servertest.Check(t, encoder.WriteField(hpack.HeaderField{Name: name, Value: value}))
+			checktest.Check(t, encoder.WriteField(hpack.HeaderField{Name: name, Value: value}))
 		}
-		servertest.Check(t, framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 2*i + 1, BlockFragment: header.Bytes(), EndStream: true, EndHeaders: true}))
+		checktest.Check(t, framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 2*i + 1, BlockFragment: header.Bytes(), EndStream: true, EndHeaders: true}))
 	}
 	for range n {
 		if <-ended == nil {

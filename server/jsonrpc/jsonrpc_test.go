@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/server/jsonrpc"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
@@ -176,7 +177,7 @@ func FuzzMessage(f *testing.F) {
 		}
 		// A reader that keeps the last of equal keys, and one that refuses them.
 		var lenient map[string]json.RawMessage
-		servertest.Check(t, json.Unmarshal(raw, &lenient))
+		checktest.Check(t, json.Unmarshal(raw, &lenient))
 		if !bytes.Equal(lenient["id"], m.ID) {
 			t.Fatalf("id %s, another reader finds %s", m.ID, lenient["id"])
 		}

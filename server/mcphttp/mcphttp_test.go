@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server"
@@ -48,7 +49,7 @@ func TestHTTPBodies(t *testing.T) {
 	large := servertest.Call("x", "TodoWrite", strings.Repeat(" ", 7<<20)+`{}`)
 	for name, body := range map[string]io.Reader{"declared": strings.NewReader(large), "chunked": struct{ io.Reader }{strings.NewReader(large)}} {
 		status, _, answer, err := servertest.TryPost(web.URL+"/mcp", body)
-		servertest.Check(t, err)
+		checktest.Check(t, err)
 		servertest.Is(t, "8: "+name, 413, `"id":null`)(status, nil, answer)
 	}
 	// Of a larger body the server reads nothing, or no more than 8 MiB, so that
@@ -59,11 +60,11 @@ func TestHTTPBodies(t *testing.T) {
 		"declared": fmt.Sprintf("Content-Length: %d\r\n\r\n", 9<<20),
 		"chunked":  fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s", len(chunk), chunk),
 	} {
-		c := servertest.Must(net.Dial("tcp", host))(t)
+		c := checktest.Must(net.Dial("tcp", host))(t)
 		defer c.Close()
 		go fmt.Fprintf(c, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n%s", host, rest)
-		res := servertest.Must(http.ReadResponse(bufio.NewReader(c), nil))(t)
-		servertest.Is(t, "8: over 8 MiB "+name, 413, `"id":null`)(res.StatusCode, nil, string(servertest.Must(io.ReadAll(res.Body))(t)))
+		res := checktest.Must(http.ReadResponse(bufio.NewReader(c), nil))(t)
+		servertest.Is(t, "8: over 8 MiB "+name, 413, `"id":null`)(res.StatusCode, nil, string(checktest.Must(io.ReadAll(res.Body))(t)))
 	}
 }
 
@@ -151,7 +152,7 @@ func TestHTTPListenIsAnsweredAtTheEnd(t *testing.T) {
 	get := servertest.OpenStream(t, "GET", web.URL+"/mcp", "", "Mcp-Session-Id", servertest.Session(t, web.URL+"/mcp", "tester"))
 	h.Close()
 	get.End()
-	servertest.Has(t, "the end of the stream", stream.Data(), `"id":"L","result"`)
+	checktest.Has(t, "the end of the stream", stream.Data(), `"id":"L","result"`)
 	stream.Expect(": the server stops")
 	stream.End()
 }
@@ -171,7 +172,7 @@ func TestHTTPClientGone(t *testing.T) {
 	}
 	whole := len(request(0))
 	for sent := range whole/7 + 20 { // at last the whole request, and gone before the answer
-		c := servertest.Must(net.Dial("tcp", host))(t)
+		c := checktest.Must(net.Dial("tcp", host))(t)
 		_, _ = io.WriteString(c, request(sent)[:min(7*sent, whole)])
 		c.Close()
 	}
@@ -329,7 +330,7 @@ func TestHTTPPresence(t *testing.T) {
 	stream := servertest.OpenStream(t, "GET", web.URL+"/mcp", "", "Mcp-Session-Id", id)
 	later(29 * time.Minute)
 	expect("with a stream", todo.Idle)
-	servertest.Check(t, stream.Close())
+	checktest.Check(t, stream.Close())
 	later(2 * time.Minute)
 	expect("half an hour after the last sign", todo.LeftOpen)
 	servertest.Post(t, web.URL+"/mcp", servertest.Call(3, "TodoWrite", servertest.Todos("in_progress", "A")), "Mcp-Session-Id", id)

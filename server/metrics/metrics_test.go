@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/store"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
@@ -63,7 +64,7 @@ func TestCancelledCalls(t *testing.T) {
 			cancel(base, session, hangUp)
 		}()
 		call := strings.NewReader(servertest.Call(7, "TodoWrite", servertest.Todos("pending", "A")))
-		req := servertest.Must(http.NewRequestWithContext(ctx, http.MethodPost, base+"/mcp", call))(t)
+		req := checktest.Must(http.NewRequestWithContext(ctx, http.MethodPost, base+"/mcp", call))(t)
 		req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Mcp-Session-Id": {session}}
 		if res, err := http.DefaultClient.Do(req); err == nil {
 			res.Body.Close()
@@ -149,7 +150,7 @@ func TestMetricsHaveNoWordsOfClients(t *testing.T) {
 			t.Error(line)
 		}
 	}
-	servertest.Has(t, "/metrics", got, `mcp_method_name="_OTHER"`, `http_request_method="_OTHER"`)
+	checktest.Has(t, "/metrics", got, `mcp_method_name="_OTHER"`, `http_request_method="_OTHER"`)
 }
 
 // Buckets are cumulative, and a label's value is escaped as the format asks.
@@ -160,7 +161,7 @@ func TestTextFormat(t *testing.T) {
 	}
 	answer := httptest.NewRecorder()
 	m.ServeHTTP(answer, nil)
-	servertest.Has(t, "/metrics", answer.Body.String(),
+	checktest.Has(t, "/metrics", answer.Body.String(),
 		`{operation="load",outcome="applied",le="0.0005"} 0`, `{operation="load",outcome="applied",le="0.001"} 1`, `{operation="load",outcome="applied",le="0.005"} 2`,
 		`{operation="load",outcome="applied",le="30"} 2`, `{operation="load",outcome="applied",le="+Inf"} 3`,
 		`_sum{operation="load",outcome="applied"} 60.004`, "# TYPE todo_store_operation_duration_seconds histogram\n", `todo_build_info{version="a\"b\\c\nd"} 1`,

@@ -3,6 +3,8 @@
 package servertest
 
 import (
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
+
 	"context"
 	"os"
 	"path/filepath"
@@ -15,9 +17,9 @@ import (
 // Violations are what axe finds on the page in a tab or frame: rule, element, why.
 func Violations(t *testing.T, ctx context.Context) []string {
 	t.Helper()
-	script := Must(os.ReadFile(filepath.Join(NodeModules(t), "axe-core", "axe.min.js")))(t)
+	script := checktest.Must(os.ReadFile(filepath.Join(NodeModules(t), "axe-core", "axe.min.js")))(t)
 	Eval[bool](t, ctx, string(script)+"; true")
-	found := Must(chromedp.Run(ctx, chromedp.Evaluate[[]string](`axe.run({resultTypes: ["violations"]}).then((r) => r.violations.flatMap((v) => v.nodes.map((n) => v.id + ': ' + n.html.slice(0, 160) + ' ' + (n.failureSummary ?? '').slice(0, 200))))`, chromedp.EvalAwaitPromise)))(t)
+	found := checktest.Must(chromedp.Run(ctx, chromedp.Evaluate[[]string](`axe.run({resultTypes: ["violations"]}).then((r) => r.violations.flatMap((v) => v.nodes.map((n) => v.id + ': ' + n.html.slice(0, 160) + ' ' + (n.failureSummary ?? '').slice(0, 200))))`, chromedp.EvalAwaitPromise)))(t)
 	return found
 }
 

@@ -1,6 +1,8 @@
 package servertest
 
 import (
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
+
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,7 +16,7 @@ import (
 func Post(t testing.TB, url, body string, headers ...string) (int, http.Header, string) {
 	t.Helper()
 	status, header, data, err := TryPost(url, strings.NewReader(body), headers...)
-	Check(t, err)
+	checktest.Check(t, err)
 	return status, header, data
 }
 
@@ -30,7 +32,7 @@ func TryPost(url string, body io.Reader, headers ...string) (int, http.Header, s
 func Ask(t testing.TB, method, url, body string, headers ...string) (int, http.Header, string) {
 	t.Helper()
 	status, header, data, err := try(method, url, strings.NewReader(body), headers...)
-	Check(t, err)
+	checktest.Check(t, err)
 	return status, header, data
 }
 
@@ -208,7 +210,7 @@ func Listed(t *testing.T, answer string) (names []string, raw map[string]json.Ra
 	raw = map[string]json.RawMessage{}
 	for _, tool := range a.Result.Tools {
 		var n struct{ Name string }
-		Check(t, json.Unmarshal(tool, &n))
+		checktest.Check(t, json.Unmarshal(tool, &n))
 		names = append(names, n.Name)
 		raw[n.Name] = tool
 	}
@@ -222,16 +224,6 @@ func Is(t testing.TB, what string, status int, texts ...string) func(got int, he
 		if got != status {
 			t.Errorf("%s: %d %s, want %d", what, got, body, status)
 		}
-		Has(t, what, body, texts...)
-	}
-}
-
-// Has checks that a text has others.
-func Has(t testing.TB, what, text string, others ...string) {
-	t.Helper()
-	for _, other := range others {
-		if !strings.Contains(text, other) {
-			t.Errorf("%s: no %s in %s", what, other, text)
-		}
+		checktest.Has(t, what, body, texts...)
 	}
 }

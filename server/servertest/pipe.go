@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/server"
 	"github.com/todo-mcp/todo-mcp/server/stdio"
 )
@@ -53,7 +54,7 @@ func ServePipe(t testing.TB, serve func(ctx context.Context, in io.Reader, out i
 func (p *Pipe) Send(messages ...string) {
 	p.t.Helper()
 	for _, m := range messages {
-		Must(io.WriteString(p.In, m+"\n"))(p.t)
+		checktest.Must(io.WriteString(p.In, m+"\n"))(p.t)
 	}
 }
 

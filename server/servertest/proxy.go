@@ -1,6 +1,8 @@
 package servertest
 
 import (
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
+
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -12,7 +14,7 @@ import (
 // others. It takes the path out of requests, or leaves it there.
 func Below(t testing.TB, server, path string, strips bool) string {
 	t.Helper()
-	target := Must(url.Parse(server))(t)
+	target := checktest.Must(url.Parse(server))(t)
 	proxy := http.Handler(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(target)
 		r.Out.Host = r.In.Host

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/prompts"
@@ -33,12 +34,12 @@ func New(t testing.TB, st board.Store, edit func(*server.Config)) *server.Server
 		st = memory.New()
 	}
 	b := board.NewBoard(st)
-	texts := Must(prompts.New("", "en"))(t)
+	texts := checktest.Must(prompts.New("", "en"))(t)
 	c := server.Config{Board: b, Tools: tools.New(tools.Defaults()), Publish: []string{"all"}, Texts: texts, Version: "test", Dir: "/work/project", SessionKey: Key}
 	if edit != nil {
 		edit(&c)
 	}
-	s := Must(server.New(c))(t)
+	s := checktest.Must(server.New(c))(t)
 	t.Cleanup(func() { s.Close(); b.Close() })
 	return s
 }
@@ -50,7 +51,7 @@ func Key() []byte { return bytes.Repeat([]byte("k"), 32) }
 // not nil, changes the configuration.
 func Serve(t testing.TB, s *server.Server, edit func(*edge.Config)) *httptest.Server {
 	t.Helper()
-	l := Must(net.Listen("tcp", "127.0.0.1:0"))(t)
+	l := checktest.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	return ServeOn(t, l, s, edit)
 }
 
@@ -83,7 +84,7 @@ func Handler(t testing.TB, s *server.Server, edit func(*edge.Config)) *edge.Edge
 	if edit != nil {
 		edit(&c)
 	}
-	h := Must(web.New(s, c))(t)
+	h := checktest.Must(web.New(s, c))(t)
 	return h
 }
 
@@ -91,7 +92,7 @@ func Handler(t testing.TB, s *server.Server, edit func(*edge.Config)) *edge.Edge
 func Apply(t testing.TB, lists board.Lists, w board.Write, change func(d *todo.Draft)) todo.Snapshot {
 	t.Helper()
 	w.Change = func(d *todo.Draft) error { change(d); return nil }
-	out := Must(lists.Apply(t.Context(), w))(t)
+	out := checktest.Must(lists.Apply(t.Context(), w))(t)
 	return out.After
 }
 
@@ -107,21 +108,8 @@ func Says(t testing.TB, lists board.Lists, list string, does todo.Doing, asks st
 	if err == nil {
 		_, err = lists.Hear(t.Context(), board.Conversation{Key: s.List.Conversation}, func(c *todo.Chat, at time.Time) { c.Says(does, asks, at) })
 	}
-	Check(t, err)
+	checktest.Check(t, err)
 }
 
 // On returns a write to the list with an id.
 func On(list string) board.Write { return board.Write{Target: board.Target{List: list}} }
-
-// Check ends a test on an error.
-func Check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// Must returns the value that came with no error; an error ends the test that it is given.
-func Must[T any](value T, err error) func(t testing.TB) T {
-	return func(t testing.TB) T { t.Helper(); Check(t, err); return value }
-}

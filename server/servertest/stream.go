@@ -1,6 +1,8 @@
 package servertest
 
 import (
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
+
 	"bufio"
 	"io"
 	"net/http"
@@ -20,7 +22,7 @@ type Events struct {
 // headers alternates names and values.
 func OpenStream(t *testing.T, method, url, body string, headers ...string) *Events {
 	t.Helper()
-	req := Must(http.NewRequest(method, url, strings.NewReader(body)))(t)
+	req := checktest.Must(http.NewRequest(method, url, strings.NewReader(body)))(t)
 	req.Header.Set("Accept", "text/event-stream, application/json")
 	req.Header.Set("Content-Type", "application/json")
 	for i := 0; i < len(headers); i += 2 {

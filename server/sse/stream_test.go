@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/server/edge"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
@@ -43,9 +44,9 @@ func TestStalledReader(t *testing.T) {
 	s := servertest.New(t, nil, nil)
 	web := servertest.Serve(t, s, func(c *edge.Config) { c.ClientTimeout, c.MaxStreams = 3*time.Second, 4 }) // two of this address
 	host := strings.TrimPrefix(web.URL, "http://")
-	stalled := servertest.Must(net.Dial("tcp", host))(t)
+	stalled := checktest.Must(net.Dial("tcp", host))(t)
 	defer stalled.Close()
-	servertest.Check(t, stalled.(*net.TCPConn).SetReadBuffer(64<<10)) // some systems take in tens of megabytes else
+	checktest.Check(t, stalled.(*net.TCPConn).SetReadBuffer(64<<10)) // some systems take in tens of megabytes else
 	fmt.Fprintf(stalled, "GET /api/events HTTP/1.1\r\nHost: %s\r\n\r\n", host)
 	reader := bufio.NewReader(stalled)
 	if status, err := reader.ReadString('\n'); err != nil || !strings.Contains(status, "200") {
@@ -73,7 +74,7 @@ func TestStalledReader(t *testing.T) {
 	// Once the server has closed the stalled stream there is room for another one. What was sent
 	// before can be read, then the end.
 	for isFull := true; isFull; {
-		next := servertest.Must(http.Get(web.URL + "/api/events"))(t)
+		next := checktest.Must(http.Get(web.URL + "/api/events"))(t)
 		next.Body.Close()
 		isFull = next.StatusCode == http.StatusTooManyRequests
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/server"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
@@ -41,7 +42,7 @@ func TestStdioKeepsOrderAndAnswersBeforeTheEnd(t *testing.T) {
 			t.Fatalf("answer %d is %s", i, a.Raw)
 		}
 	}
-	servertest.Check(t, <-p.Done)
+	checktest.Check(t, <-p.Done)
 }
 
 // BAD-INPUT 16, 21, 27 and 81: the next call is answered as usual. BAD-INPUT 162: byte order marks
@@ -49,7 +50,7 @@ func TestStdioKeepsOrderAndAnswersBeforeTheEnd(t *testing.T) {
 func TestStdioBadLines(t *testing.T) {
 	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
 	go p.Send("\ufeff\ufeff" + servertest.Initialize(1, "tester"))
-	servertest.Has(t, "162", p.Read().Raw, `"result"`)
+	checktest.Has(t, "162", p.Read().Raw, `"result"`)
 	for name, line := range servertest.BadMessages() {
 		go p.Send(line, servertest.Call("after", "TodoWrite", servertest.Todos("pending", "A")))
 		if a := p.Read(); a.Error == nil {
@@ -206,14 +207,14 @@ func TestStdioSubscriptions(t *testing.T) {
 	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
 	go p.Send(servertest.ModernCall(0, "TodoWrite", servertest.Todos("pending", "Before")), servertest.Initialize(1, "tester"),
 		`{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":"todo://list"}}`, servertest.Call(3, "create_todos", `{"items":["A"]}`))
-	servertest.Has(t, "sessionless call", p.Read().Raw, `"resultType"`, "1 pending")
-	servertest.Has(t, "initialize", p.Read().Raw, `"protocolVersion":"`+servertest.Legacy+`"`)
-	servertest.Has(t, "notification", string(p.Until("notifications/resources/updated").Params), `"uri":"todo://list"`)
+	checktest.Has(t, "sessionless call", p.Read().Raw, `"resultType"`, "1 pending")
+	checktest.Has(t, "initialize", p.Read().Raw, `"protocolVersion":"`+servertest.Legacy+`"`)
+	checktest.Has(t, "notification", string(p.Until("notifications/resources/updated").Params), `"uri":"todo://list"`)
 	go p.Send(`{"jsonrpc":"2.0","id":4,"method":"resources/unsubscribe","params":{"uri":"todo://list"}}`,
 		`{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["todo://list"]},`+servertest.Meta+`}}`)
 	p.Until("notifications/subscriptions/acknowledged")
 	go p.Send(servertest.ModernCall(5, "TodoWrite", servertest.Todos("completed", "A")))
-	servertest.Has(t, "its tag", p.Until("notifications/resources/updated").Raw, `"io.modelcontextprotocol/subscriptionId":"L"`)
+	checktest.Has(t, "its tag", p.Until("notifications/resources/updated").Raw, `"io.modelcontextprotocol/subscriptionId":"L"`)
 	go p.Send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"L",` + servertest.Meta + `}}`)
 	for string(p.Read().ID) != `"L"` {
 	}
@@ -231,7 +232,7 @@ func TestStdioStreamsOfOneID(t *testing.T) {
 	if acknowledged := strings.Count(string(all), "subscriptions/acknowledged"); acknowledged != 2 || strings.Count(string(all), "\n") != 4 {
 		t.Errorf("68: %s", all)
 	}
-	servertest.Check(t, <-p.Done)
+	checktest.Check(t, <-p.Done)
 }
 
 type onceThenSilent struct{ data []byte }
@@ -323,14 +324,14 @@ func TestStdioEndsUnread(t *testing.T) {
 				for i := range n {
 					input += servertest.Call(i, "TodoWrite", servertest.Todos("pending", "Step", "Next", fmt.Sprint("Revision ", i))) + "\n"
 				}
-				servertest.Must(io.WriteString(p.In, input))(t)
-				servertest.Must(calls.Next(t.Context()))(t) // all are read with the first
+				checktest.Must(io.WriteString(p.In, input))(t)
+				checktest.Must(calls.Next(t.Context()))(t) // all are read with the first
 				end(p)
-				servertest.Check(t, <-p.Done)
+				checktest.Check(t, <-p.Done)
 				if lines := log.Take(); len(lines) != 1 || !strings.Contains(lines[0], "answers are dropped") {
 					t.Errorf("68: logged %q", lines)
 				}
-				if lists := servertest.Must(store.Find(t.Context(), board.Query{}))(t); len(lists) != 1 || lists[0].Revision != n {
+				if lists := checktest.Must(store.Find(t.Context(), board.Query{}))(t); len(lists) != 1 || lists[0].Revision != n {
 					t.Errorf("68: stored %+v", lists)
 				}
 				calls.Close()

@@ -12,8 +12,8 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
-	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
@@ -73,20 +73,20 @@ func newHub(t *testing.T, store board.Store, most, all int) *Hub {
 
 func subscribe(t *testing.T, r *Hub, c Client, uri string) {
 	t.Helper()
-	storetest.OK(t, r.Subscribe(t.Context(), c, uri))
+	checktest.Check(t, r.Subscribe(t.Context(), c, uri))
 }
 
 func write(t *testing.T, r *Hub, conversation, list string) todo.Snapshot {
 	t.Helper()
 	target := board.Target{Conversation: board.Conversation{Key: conversation}, List: list, Append: true}
-	return storetest.Must(r.Board.As("").Apply(t.Context(), board.Write{Target: target,
+	return checktest.Must(r.Board.As("").Apply(t.Context(), board.Write{Target: target,
 		Change: func(d *todo.Draft) error { d.Append("A"); return nil }}))(t).After
 }
 
 func takesUp(t *testing.T, r *Hub, who board.Conversation, of string) todo.Snapshot {
 	t.Helper()
 	list := write(t, r, of, "")
-	storetest.OK(t, r.Board.As("").SetCurrent(t.Context(), who, list))
+	checktest.Check(t, r.Board.As("").SetCurrent(t.Context(), who, list))
 	return list
 }
 
@@ -97,7 +97,7 @@ func serve(t *testing.T, r *Hub, c Client, told chan<- mcp.JSONRPCNotification) 
 		served <- s.Serve(t.Context(), func(n mcp.JSONRPCNotification) error { told <- n; return nil })
 	}()
 	t.Cleanup(func() {
-		storetest.OK(t, <-served)
+		checktest.Check(t, <-served)
 		s.Close()
 	})
 	return s

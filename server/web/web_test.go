@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server"
@@ -49,7 +50,7 @@ func TestHookOverHTTP(t *testing.T) {
 	if err != nil || list.List.Workspace != "/home/ada/parser" {
 		t.Fatalf("%+v, %v", list.List, err)
 	}
-	servertest.Must(lists.Edit(t.Context(), list.List.ID, todo.Edit{Do: todo.EditText, Item: "2", Text: "Write it"}, todo.Writer{Person: true}))(t)
+	checktest.Must(lists.Edit(t.Context(), list.List.ID, todo.Edit{Do: todo.EditText, Item: "2", Text: "Write it"}, todo.Writer{Person: true}))(t)
 	post("/hook", event("PostToolBatch", ""), `{"hookSpecificOutput":{"hookEventName":"PostToolBatch","additionalContext":"The user changed the list: reworded \"Write\" to \"Write it\""}}`)
 	post("/hook", event("PostToolBatch", ""), "{}")
 	post("/hook", event("Stop", ""), "{}")
@@ -127,13 +128,13 @@ func messages(list string) (messages []string) {
 // as soon as it has begun.
 func send(t *testing.T, method, url, body string, headers ...string) {
 	t.Helper()
-	req := servertest.Must(http.NewRequest(method, url, strings.NewReader(body)))(t)
+	req := checktest.Must(http.NewRequest(method, url, strings.NewReader(body)))(t)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
-	res := servertest.Must(http.DefaultClient.Do(req))(t)
+	res := checktest.Must(http.DefaultClient.Do(req))(t)
 	defer res.Body.Close()
 	if !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") || method == http.MethodPost {
 		_, _ = io.Copy(io.Discard, res.Body)
@@ -180,7 +181,7 @@ func askEverything(t *testing.T, s *server.Server, site *httptest.Server, list s
 		pipe.Send(message)
 	}
 	pipe.In.Close()
-	servertest.Check(t, <-pipe.Done)
+	checktest.Check(t, <-pipe.Done)
 	send(t, http.MethodGet, site.URL+"/mcp", "", "Mcp-Session-Id", session)
 	send(t, http.MethodDelete, site.URL+"/mcp", "", "Mcp-Session-Id", session)
 }
@@ -260,7 +261,7 @@ func (s *site) send(t *testing.T, method, path, query, body string, header http.
 
 func (s *site) newest(t *testing.T) todo.Snapshot {
 	t.Helper()
-	return servertest.Must(s.store.Load(t.Context(), s.list, 0))(t)
+	return checktest.Must(s.store.Load(t.Context(), s.list, 0))(t)
 }
 
 func pending(id, text string) todo.Item { return todo.Item{ID: id, Text: text, Status: todo.Pending} }

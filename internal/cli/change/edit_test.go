@@ -126,7 +126,7 @@ func (f front) command(e todo.Edit) bool {
 	}[e.Do]
 	if e.Do == todo.EditItems {
 		file := filepath.Join(f.TempDir(), "edited")
-		programtest.Check(f, os.WriteFile(file, []byte("- [!] X <!--2-->\n- [ ] Y\n"), 0o600)) // as the row above has it
+		checktest.Check(f, os.WriteFile(file, []byte("- [!] X <!--2-->\n- [ ] Y\n"), 0o600)) // as the row above has it
 		call.Env = map[string]string{"EDITOR": `cp "` + file + `"`}
 	}
 	if args == nil {
@@ -166,7 +166,7 @@ func TestTextsOfWindows(t *testing.T) {
 			dir := t.TempDir()
 			write := func(file, text string) string {
 				path := filepath.Join(dir, file)
-				programtest.Check(t, os.WriteFile(path, form(text), 0o600))
+				checktest.Check(t, os.WriteFile(path, form(text), 0o600))
 				return path
 			}
 			call := programtest.Call{Env: map[string]string{

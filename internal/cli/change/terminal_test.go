@@ -36,7 +36,7 @@ func TestPurgeOnATerminal(t *testing.T) {
 func TestEditWithoutEditor(t *testing.T) {
 	bin, state := t.TempDir(), "XDG_STATE_HOME="+t.TempDir()
 	const script = "#!/bin/sh\necho '- [ ] From nano' >> \"$1\"\n"
-	programtest.Check(t, os.WriteFile(filepath.Join(bin, "nano"), []byte(script), 0o700))
+	checktest.Check(t, os.WriteFile(filepath.Join(bin, "nano"), []byte(script), 0o700))
 	programtest.Terminal{Env: []string{state}}.Run(t, []string{"TodoWrite", "--list", "plan", servertest.Todos("pending", "A")})
 	for path, want := range map[string]string{bin: "From nano", t.TempDir(): "set EDITOR"} {
 		person := programtest.Terminal{Env: []string{state, "PATH=" + path, "EDITOR=", "VISUAL="}}

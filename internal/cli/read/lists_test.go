@@ -34,7 +34,7 @@ func TestManyLists(t *testing.T) {
 			}
 			return nil
 		})
-		programtest.Check(t, err)
+		checktest.Check(t, err)
 	}
 	const oldest, note = "Step of 000000 ", "The last 500 lists were looked at; --all shows all."
 	lists := func(has, says bool, args ...string) {
@@ -59,7 +59,7 @@ func TestManyLists(t *testing.T) {
 			Items: []todo.Item{{ID: "1", Text: text, Status: status}}}
 		change(&s)
 		err := store.Update(t.Context(), board.Key{Chat: "c"}, func(tx board.Tx) error { _, err := tx.Save(t.Context(), s); return err })
-		programtest.Check(t, err)
+		checktest.Check(t, err)
 	}
 	beside("main", "The main part", todo.Completed, func(*todo.Snapshot) {})
 	beside("laid-out", "The first plan", todo.Pending, func(s *todo.Snapshot) { s.Archived, s.ReplacedBy = true, "later" })
@@ -100,7 +100,7 @@ func TestLongHistory(t *testing.T) {
 		}
 		return nil
 	})
-	programtest.Check(t, err)
+	checktest.Check(t, err)
 	show := func(args ...string) string {
 		t.Helper()
 		return programtest.Succeeds(t, append([]string{"history", "list000001", "--store", "sqlite:" + file}, args...)...)

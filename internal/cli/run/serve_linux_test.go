@@ -21,8 +21,8 @@ import (
 func firstRun(t *testing.T, home string, args ...string) (printed, opened string) {
 	t.Helper()
 	asked, programs := filepath.Join(t.TempDir(), "asked"), t.TempDir()
-	programtest.Check(t, syscall.Mkfifo(asked, 0o600))
-	programtest.Check(t, os.WriteFile(filepath.Join(programs, "xdg-open"), []byte("#!/bin/sh\necho \"$1\" >"+asked+"\n"), 0o700))
+	checktest.Check(t, syscall.Mkfifo(asked, 0o600))
+	checktest.Check(t, os.WriteFile(filepath.Join(programs, "xdg-open"), []byte("#!/bin/sh\necho \"$1\" >"+asked+"\n"), 0o700))
 	t.Setenv("PATH", programs+":"+os.Getenv("PATH"))
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -61,7 +61,7 @@ func TestServeThatCannot(t *testing.T) {
 	own, other := programtest.Serve(t, "--store", "memory"), httptest.NewServer(http.NotFoundHandler())
 	defer other.Close()
 	file := filepath.Join(t.TempDir(), "file")
-	programtest.Check(t, os.WriteFile(file, nil, 0o600))
+	checktest.Check(t, os.WriteFile(file, nil, 0o600))
 	for want, args := range map[string]string{
 		"todo-mcp is served at " + own.URL + "/ already: use that one, or choose another address, such as --addr": "memory --addr " + strings.TrimPrefix(own.URL, "http://"),
 		"another program has " + other.Listener.Addr().String() + ": end it, or choose another":                   "memory --addr " + other.Listener.Addr().String(),
@@ -112,7 +112,7 @@ func lock(t *testing.T, path string, statements ...string) {
 func TestAuditLog(t *testing.T) {
 	dir := t.TempDir()
 	store, log := "sqlite:"+filepath.Join(dir, "todo.db"), filepath.Join(dir, "log", "audit.log")
-	programtest.Check(t, os.Mkdir(filepath.Dir(log), 0o700))
+	checktest.Check(t, os.Mkdir(filepath.Dir(log), 0o700))
 	s := programtest.Serve(t, "--store", store, "--audit-log", log)
 	write := servertest.Writer(t, s.URL, "tester")
 	write(servertest.Todos("pending", "marker"))
@@ -134,12 +134,12 @@ func TestAuditLog(t *testing.T) {
 		t.Errorf("%d lines:\n%s", len(lines), data)
 	}
 
-	programtest.Check(t, os.Rename(filepath.Dir(log), filepath.Dir(log)+".moved"))
+	checktest.Check(t, os.Rename(filepath.Dir(log), filepath.Dir(log)+".moved"))
 	awaitStatus(t, s.URL+"/readyz", http.StatusServiceUnavailable)
 	_, body := programtest.Get(t, s.URL+"/readyz")
 	checktest.Has(t, "/readyz", body, "audit log")
 	write(servertest.Todos("completed", "marker"))
-	programtest.Check(t, os.Mkdir(filepath.Dir(log), 0o700))
+	checktest.Check(t, os.Mkdir(filepath.Dir(log), 0o700))
 	awaitStatus(t, s.URL+"/readyz", http.StatusOK)
 	checktest.Same(t, "the line that waited", strings.Count(string(checktest.Must(os.ReadFile(log))(t)), "\n"), 1)
 	s.End(t)

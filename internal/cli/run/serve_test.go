@@ -33,7 +33,7 @@ func TestMain(m *testing.M) { programtest.Main(m, cli.Run, cli.ExitCode) }
 // A warning, and a key of this process alone; only a missing file is made
 func TestServeWithoutASessionKeyFile(t *testing.T) {
 	dir := t.TempDir()
-	programtest.Check(t, os.Mkdir(filepath.Join(dir, "session.key"), 0o700))
+	checktest.Check(t, os.Mkdir(filepath.Join(dir, "session.key"), 0o700))
 	log := make(programtest.Lines, 100)
 	s := programtest.Call{Log: log}.Serve(t, "--store", "sqlite:"+filepath.Join(dir, "todo.db"))
 	defer time.AfterFunc(10*time.Second, s.Stop).Stop() // an initialize that hangs fails then
@@ -57,11 +57,11 @@ func TestServeStopsAndResumes(t *testing.T) {
 	create := func(session *mcp.ClientSession, item string) string {
 		t.Helper()
 		res, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "create_todos", Arguments: map[string]any{"items": []string{item}}})
-		programtest.Check(t, err)
+		checktest.Check(t, err)
 		return res.Content[0].(*mcp.TextContent).Text
 	}
 	first, session := connect()
-	programtest.Check(t, session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "todo://list"}))
+	checktest.Check(t, session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "todo://list"}))
 	create(session, "A")
 	first.End(t)
 	checktest.Check(t, checktest.Err(os.Stat(filepath.Join(filepath.Dir(path), "session.key"))))
@@ -161,7 +161,7 @@ func TestServeTLS(t *testing.T) {
 	until(1)
 	programtest.Certify(t, cert, key, 2)
 	until(2)
-	programtest.Check(t, os.WriteFile(key, []byte("damaged"), 0o600))
+	checktest.Check(t, os.WriteFile(key, []byte("damaged"), 0o600))
 	until(2)
 	programtest.Certify(t, cert, key, 3)
 	until(3)
@@ -230,7 +230,7 @@ func TestStdioWritesMessagesAlone(t *testing.T) {
 // A command whose reader goes away, as head does when it has its lines, ends without a word.
 func TestReaderGoesAway(t *testing.T) {
 	read, write, err := os.Pipe()
-	programtest.Check(t, err)
+	checktest.Check(t, err)
 	read.Close()
 	defer write.Close()
 	for _, line := range []string{"version", "help", "lists --store memory", "install --print", "TodoWrite --help"} {
@@ -292,7 +292,7 @@ func TestHookTool(t *testing.T) {
 				Content []struct{ Text string }
 			}
 		}
-		programtest.Check(t, json.Unmarshal([]byte(line), &a))
+		checktest.Check(t, json.Unmarshal([]byte(line), &a))
 		if a.ID == "t" && (len(a.Result.Tools) != 1 || a.Result.Tools[0].Name != "TodoWrite") {
 			t.Errorf("listed: %s", line)
 		}

@@ -30,7 +30,7 @@ func TestServeLAN(t *testing.T) {
 	variables := map[string]string{"TODO_STORE": "memory", "TODO_ADDR": "127.0.0.1:0", "TODO_DRAIN": "1"}
 	env := app.Env{Stdout: out, Stderr: log, Getenv: func(name string) string { return variables[name] }}
 	settings := app.NewSettings()
-	programtest.Check(t, settings.Collect(env))
+	checktest.Check(t, settings.Collect(env))
 	a := &service{App: &app.App{Env: env, Settings: settings}}
 	a.joinNetwork(netip.MustParseAddr("127.0.0.2"))
 	ctx, stop := context.WithCancel(t.Context())
@@ -77,7 +77,7 @@ func TestLANAddress(t *testing.T) {
 		var network []net.Addr
 		for _, text := range strings.Fields(addresses) {
 			ip, n, err := net.ParseCIDR(text)
-			programtest.Check(t, err)
+			checktest.Check(t, err)
 			network = append(network, &net.IPNet{IP: ip, Mask: n.Mask})
 		}
 		if ip, err := lanAddress(network, nil); (err != nil) != (want == "") || err == nil && ip.String() != want {
@@ -114,7 +114,7 @@ func TestSessionKeyFile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "session.key")
-			programtest.Check(t, c.make(path))
+			checktest.Check(t, c.make(path))
 			before, _ := os.ReadFile(path)
 			_, err := loadOrStoreKey(path)
 			checktest.Same(t, fmt.Sprintf("it says %v", err), err == nil, c.good)

@@ -32,7 +32,7 @@ func newTerminal(t *testing.T, db string) terminal {
 		t.Fatal("this test needs tmux: apt-get install tmux, or `make deps`")
 	}
 	bin := t.TempDir()
-	programtest.Check(t, os.Symlink(checktest.Must(os.Executable())(t), filepath.Join(bin, "todo-mcp")))
+	checktest.Check(t, os.Symlink(checktest.Must(os.Executable())(t), filepath.Join(bin, "todo-mcp")))
 	term := terminal{t, t.TempDir()}
 	term.tmux("-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24",
 		"env", "PATH="+bin+":"+os.Getenv("PATH"), "TODO_STORE=sqlite:"+db, "HOME="+bin, "GORACE=atexit_sleep_ms=0", "PS1=prompt> ", "ENV=", "sh")

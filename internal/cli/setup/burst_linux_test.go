@@ -131,8 +131,8 @@ func TestManyLeft(t *testing.T) {
 // BAD-INPUT 98: a log of hooks that is a pipe keeps neither a hook nor doctor.
 func TestPipeAsHookLog(t *testing.T) {
 	r := newHookRig(t)
-	programtest.Check(t, os.Mkdir(r.state, 0o700))
-	programtest.Check(t, syscall.Mkfifo(filepath.Join(r.state, "hook.log"), 0o600))
+	checktest.Check(t, os.Mkdir(r.state, 0o700))
+	checktest.Check(t, syscall.Mkfifo(filepath.Join(r.state, "hook.log"), 0o600))
 	r.call(strings.NewReader("{"))
 	call := programtest.Call{Env: map[string]string{"XDG_STATE_HOME": filepath.Dir(r.state)}}
 	checktest.Check(t, checktest.Err(call.Run(t.Context(), "doctor", "--addr", "127.0.0.1:0")))

@@ -137,9 +137,9 @@ func TestHookLogIsBounded(t *testing.T) {
 	r := newHookRig(t)
 	log := filepath.Join(r.state, "hook.log")
 	long := `{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"` + strings.Repeat("x", 10_000) + `"}`
-	programtest.Check(t, os.Mkdir(r.state, 0o700))
+	checktest.Check(t, os.Mkdir(r.state, 0o700))
 	for range 2 {
-		programtest.Check(t, os.WriteFile(log, bytes.Repeat([]byte("x"), 256<<10), 0o600))
+		checktest.Check(t, os.WriteFile(log, bytes.Repeat([]byte("x"), 256<<10), 0o600))
 		r.call(strings.NewReader(long))
 		if text := r.log(); !strings.HasPrefix(text, "time=") || len(text) > 1000 {
 			t.Errorf("a full log is not put away, or a line is long: %d bytes", len(text))
@@ -228,8 +228,8 @@ func doctor(t *testing.T, cursorCalls string, args ...string) diagnosis {
 	t.Helper()
 	home := t.TempDir()
 	file := filepath.Join(home, ".cursor", "mcp.json")
-	programtest.Check(t, os.MkdirAll(filepath.Dir(file), 0o700))
-	programtest.Check(t, os.WriteFile(file, []byte(`{"mcpServers":{"todo":{"url":"`+cursorCalls+`"}}}`), 0o600))
+	checktest.Check(t, os.MkdirAll(filepath.Dir(file), 0o700))
+	checktest.Check(t, os.WriteFile(file, []byte(`{"mcpServers":{"todo":{"url":"`+cursorCalls+`"}}}`), 0o600))
 	t.Setenv("HOME", home) // which a process that doctor starts has, too
 	t.Setenv("USERPROFILE", home)
 	call := programtest.Call{Env: map[string]string{"HOME": home, "PATH": os.Getenv("PATH"), "TODO_AUDIT_LOG": os.Getenv("TODO_AUDIT_LOG")}}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/install"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
@@ -18,7 +19,7 @@ func TestInstallOnATerminal(t *testing.T) {
 	home := t.TempDir()
 	files := []string{".cursor/mcp.json", ".codex/config.toml", ".gemini/settings.json", ".qwen/settings.json"}
 	for _, file := range files {
-		programtest.Check(t, os.Mkdir(filepath.Join(home, filepath.Dir(file)), 0o700))
+		checktest.Check(t, os.Mkdir(filepath.Join(home, filepath.Dir(file)), 0o700))
 	}
 	// expect runs a command and checks its exit status and which files there are then.
 	expect := func(command string, want int, changed string, steps ...string) (seen string) {
@@ -61,7 +62,7 @@ func TestInstallOnATerminal(t *testing.T) {
 	// BAD-INPUT 167: a copy that differs from the file is named.
 	path := filepath.Join(home, files[0])
 	for file, text := range map[string]string{path: `{"b": 2, "mcpServers": {"todo": {"command": "todo-mcp"}}}`, path + ".todo-mcp.bak": `{"a": 1}`} {
-		programtest.Check(t, os.WriteFile(file, []byte(text), 0o600))
+		checktest.Check(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	expect("uninstall cursor", 0, ".cursor/mcp.json .codex/config.toml .gemini/settings.json", "Change ~/.cursor/mcp.json?", "y\n",
 		"stays in ~/.cursor/mcp.json.todo-mcp.bak")

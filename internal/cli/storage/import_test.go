@@ -45,7 +45,7 @@ func imports(t testing.TB, store board.Store, revisions ...todo.Snapshot) (missi
 	t.Helper()
 	var lines bytes.Buffer
 	for _, r := range revisions {
-		programtest.Check(t, app.PrintJSON(&lines, r, ""))
+		checktest.Check(t, app.PrintJSON(&lines, r, ""))
 	}
 	read := checktest.Must(readExport(bytes.NewReader(lines.Bytes())))(t)
 	i := importer{store: store, in: bytes.NewReader(lines.Bytes()), lists: read}
@@ -227,7 +227,7 @@ func TestExportKeepsHands(t *testing.T) {
 		Archived: true, ReplacedBy: "next",
 		Order: todo.PersonEdit{Replaced: "1,2", Text: "2,1", Repeats: 2, Revision: 1}}
 	var first, second bytes.Buffer
-	programtest.Check(t, app.PrintJSON(&first, want, ""))
+	checktest.Check(t, app.PrintJSON(&first, want, ""))
 	store := memory.New()
 	checktest.Must(imports(t, store, want))(t)
 	here, err := store.Load(t.Context(), "list", 0)
@@ -243,11 +243,11 @@ func TestExportKeepsHands(t *testing.T) {
 // line there.
 func TestImportLeavesStandardInput(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "lists.ndjson")
-	programtest.Check(t, os.WriteFile(file, []byte(exportLine+"\n"), 0o600))
+	checktest.Check(t, os.WriteFile(file, []byte(exportLine+"\n"), 0o600))
 	in := strings.NewReader("the next line\n")
 	synctest.Test(t, func(t *testing.T) {
 		_, done, err := input(t.Context(), &app.App{Env: app.Env{Stdin: struct{ io.Reader }{in}}}, []string{file})
-		programtest.Check(t, err)
+		checktest.Check(t, err)
 		synctest.Wait() // for who reads it
 		done()
 	})
@@ -263,7 +263,7 @@ func exported(t *testing.T, lists int, apart time.Duration, text string) string 
 		at := time.Now().Add(-time.Duration(lists-1-n) * apart).UTC()
 		s := revision(todo.List{ID: fmt.Sprint("list", n), Conversation: "chat"}, 1, text)
 		s.List.Created, s.Updated, s.Worked, s.Items[0].Status = at, at, at, todo.Completed
-		programtest.Check(t, app.PrintJSON(&out, s, ""))
+		checktest.Check(t, app.PrintJSON(&out, s, ""))
 	}
 	return out.String()
 }
@@ -341,7 +341,7 @@ func FuzzImport(f *testing.F) {
 				t.Fatalf("%d revisions of %d, %v", len(revisions), l.Revision, err)
 			}
 			for _, r := range revisions {
-				programtest.Check(t, app.PrintJSON(&exported, r, ""))
+				checktest.Check(t, app.PrintJSON(&exported, r, ""))
 			}
 		}
 		if _, err := readExport(bytes.NewReader(exported.Bytes())); err != nil {

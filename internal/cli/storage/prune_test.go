@@ -50,7 +50,7 @@ func note(t *testing.T, path string, n board.Notice, ago time.Duration) {
 		}
 		return err
 	})
-	programtest.Check(t, err)
+	checktest.Check(t, err)
 }
 
 // oldNotes counts the notes of tests that are in a file.
@@ -58,7 +58,7 @@ func oldNotes(t *testing.T, path string) (n int) {
 	t.Helper()
 	db := checktest.Must(sql.Open("sqlite", path))(t)
 	defer db.Close()
-	programtest.Check(t, db.QueryRow(`SELECT (SELECT count(*) FROM notices WHERE what LIKE 'old%') + (SELECT count(*) FROM keys)`).Scan(&n))
+	checktest.Check(t, db.QueryRow(`SELECT (SELECT count(*) FROM notices WHERE what LIKE 'old%') + (SELECT count(*) FROM keys)`).Scan(&n))
 	return n
 }
 

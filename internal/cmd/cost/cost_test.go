@@ -11,11 +11,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	_ "github.com/todo-mcp/todo-mcp/internal/cli" // so that go test runs these tests again when the program changes
 	"github.com/todo-mcp/todo-mcp/internal/clients"
 	"github.com/todo-mcp/todo-mcp/internal/cmd/page"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
-	"github.com/todo-mcp/todo-mcp/server/servertest"
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
@@ -30,13 +30,13 @@ var root = filepath.Join("..", "..", "..")
 
 // The documents say what the program's own texts cost: a change of them is a change of these.
 func TestDocuments(t *testing.T) {
-	m := servertest.Must(newMeter())(t)
-	measured := servertest.Must(os.ReadFile(filepath.Join(root, results)))(t)
+	m := checktest.Must(newMeter())(t)
+	measured := checktest.Must(os.ReadFile(filepath.Join(root, results)))(t)
 	_, peers, err := page.Section{Name: "peers"}.Put(string(measured))
-	servertest.Check(t, err)
-	documents := servertest.Must(m.own(binary, peers))(t)
+	checktest.Check(t, err)
+	documents := checktest.Must(m.own(binary, peers))(t)
 	for _, name := range tools.Names() {
-		servertest.Has(t, "docs/cost.md", documents[ourCosts][2].Text, "`"+name+"`")
+		checktest.Has(t, "docs/cost.md", documents[ourCosts][2].Text, "`"+name+"`")
 	}
 	for path, sections := range documents {
 		holds(t, filepath.Join(root, path), sections)
@@ -46,12 +46,12 @@ func TestDocuments(t *testing.T) {
 func holds(t *testing.T, path string, sections []page.Section) {
 	t.Helper()
 	if *update {
-		servertest.Check(t, page.Write(path, sections))
+		checktest.Check(t, page.Write(path, sections))
 	}
-	data := servertest.Must(os.ReadFile(path))(t)
+	data := checktest.Must(os.ReadFile(path))(t)
 	for _, s := range sections {
 		_, was, err := s.Put(string(data))
-		servertest.Check(t, err)
+		checktest.Check(t, err)
 		if diff := cmp.Diff(was, s.Text); diff != "" {
 			t.Errorf("%s of %s changed (-want +got), run with -update if it should:\n%s", s.Name, filepath.Base(path), diff)
 		}

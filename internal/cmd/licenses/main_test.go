@@ -7,14 +7,14 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/todo-mcp/todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 )
 
 // BAD-INPUT 85: Work of others in the binary → LICENSES has their licence texts
 func TestLicensesAreCurrent(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
 	want, err := collect(t.Context(), root)
-	servertest.Check(t, err)
+	checktest.Check(t, err)
 	got, err := read(filepath.Join(root, "LICENSES"))
 	if err != nil {
 		t.Fatal(err, "(run `make licenses`)")

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/todo-mcp/todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 )
 
 // A number over its limit is refused with what to do, one well below asks for a lower limit,
@@ -43,11 +43,11 @@ func TestCount(t *testing.T) {
 		"docs/spec/architecture.md": "three short words\n", "docs/compare.md": "a\n", "README.md": "a\n", "CHANGELOG.md": "a\n", ".git.d/a.go": "a\n", "node_modules/a.go": "a\n",
 	} {
 		path := filepath.Join(root, file)
-		servertest.Check(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		servertest.Check(t, os.WriteFile(path, []byte(text), 0o644))
+		checktest.Check(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		checktest.Check(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	counts, err := countTree(root)
-	servertest.Check(t, err)
+	checktest.Check(t, err)
 	for name, want := range map[string]int{"go": 3, "packages": 2, "tests": 3, "helpers": 2, "docs": 20, "spec": 3, "architecture": 3, "entrances": 2, "changelog": 1} {
 		if counts[name] != want {
 			t.Errorf("%s is %d, want %d", name, counts[name], want)

@@ -19,7 +19,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/todo-mcp/todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 )
 
 type registry struct {
@@ -45,7 +45,7 @@ func newRegistry(t *testing.T, r release) *registry {
 	})
 	server := httptest.NewUnstartedServer(mux)
 	reg.url = "http://" + server.Listener.Addr().String()
-	archives := servertest.Must(os.ReadDir(folder))(t)
+	archives := checktest.Must(os.ReadDir(folder))(t)
 	for _, archive := range archives {
 		reg.add(t, filepath.Join(folder, archive.Name()))
 	}

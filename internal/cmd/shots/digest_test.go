@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/todo-mcp/todo-mcp/server/servertest"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 )
 
 var root = filepath.Join("..", "..", "..")
@@ -18,7 +18,7 @@ func TestPicturesAreNew(t *testing.T) {
 		t.Error(err)
 	}
 	now, err := drawnFrom(root)
-	servertest.Check(t, err)
+	checktest.Check(t, err)
 	for line := range strings.Lines(now) {
 		if picture, _, _ := strings.Cut(line, " "); !strings.Contains(string(was), line) {
 			t.Errorf("docs/images/%s is older than what it shows: `make shots`", picture)
@@ -30,12 +30,12 @@ func TestPicturesAreNew(t *testing.T) {
 func TestDrawnFrom(t *testing.T) {
 	folder := t.TempDir()
 	for _, name := range []string{"server/panel", "server/card", "internal/watch", "internal/cmd/shots"} {
-		servertest.Check(t, os.MkdirAll(filepath.Join(folder, name), 0o755))
+		checktest.Check(t, os.MkdirAll(filepath.Join(folder, name), 0o755))
 	}
 	write := func(name, text string) (lines string) {
 		t.Helper()
 		err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644)
-		servertest.Check(t, err)
+		checktest.Check(t, err)
 		if lines, err = drawnFrom(folder); err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/store/postgrestest"
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
@@ -59,7 +60,7 @@ func server(t testing.TB) *postgrestest.Server {
 
 func newDatabase(t testing.TB) string {
 	t.Helper()
-	address := storetest.Must(server(t).NewDatabase())(t)
+	address := checktest.Must(server(t).NewDatabase())(t)
 	return address
 }
 
@@ -77,7 +78,7 @@ func emptied(t testing.TB) (address string) {
 				DELETE FROM todo_mcp.names; DELETE FROM todo_mcp.chats; DELETE FROM todo_mcp.keys; DELETE FROM todo_mcp.notices; DELETE FROM todo_mcp.processes`)
 			err = errors.Join(err, conn.Close(t.Context()))
 		}
-		storetest.OK(t, err)
+		checktest.Check(t, err)
 	default:
 		address = newDatabase(t)
 	}
@@ -87,7 +88,7 @@ func emptied(t testing.TB) (address string) {
 
 func open(t testing.TB, url string, keep ...board.Keep) *Store {
 	t.Helper()
-	s := storetest.Must(Open(context.Background(), url, "", append(keep, board.Keep{})[0]))(t)
+	s := checktest.Must(Open(context.Background(), url, "", append(keep, board.Keep{})[0]))(t)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -126,7 +127,7 @@ func TestAging(t *testing.T) {
 	storetest.RunAging(t, func(t testing.TB) (board.Store, func(time.Duration)) {
 		s := open(t, emptied(t))
 		return s, func(by time.Duration) {
-			storetest.Must(s.pool.Exec(t.Context(), `UPDATE todo_mcp.seen SET at = at - $1`, by.Nanoseconds()))(t)
+			checktest.Must(s.pool.Exec(t.Context(), `UPDATE todo_mcp.seen SET at = at - $1`, by.Nanoseconds()))(t)
 		}
 	})
 }
@@ -146,17 +147,17 @@ func TestOpenRefusals(t *testing.T) {
 func TestCheck(t *testing.T) {
 	s := fresh(t)
 	storetest.RunCheck(t, s, "todo_mcp.", func(sql string) {
-		storetest.Must(s.pool.Exec(t.Context(), sql))(t)
+		checktest.Must(s.pool.Exec(t.Context(), sql))(t)
 	})
 }
 
 func pooled(t testing.TB, add string, settings ...string) func(testing.TB) string {
 	t.Helper()
-	pooler := storetest.Must(postgrestest.NewPooler(server(t), settings...))(t)
+	pooler := checktest.Must(postgrestest.NewPooler(server(t), settings...))(t)
 	t.Cleanup(pooler.Close)
 	return func(t testing.TB) string {
 		t.Helper()
-		address := storetest.Must(pooler.Through(newDatabase(t)))(t)
+		address := checktest.Must(pooler.Through(newDatabase(t)))(t)
 		return address + add
 	}
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/audit"
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
@@ -46,7 +47,7 @@ func TestRoundTrips(t *testing.T) {
 	var c trips
 	config := s.pool.Config()
 	config.ConnConfig.Tracer = &c
-	traced := storetest.Must(pgxpool.NewWithConfig(t.Context(), config))(t)
+	traced := checktest.Must(pgxpool.NewWithConfig(t.Context(), config))(t)
 	s.pool.Close()
 	s.pool, s.Reader = traced, newReader(traced, &s.Health, s.call)
 	audited := audit.Store(s, audit.ToWriter(io.Discard, slog.New(slog.DiscardHandler)), false) // which reads nothing either
@@ -96,14 +97,14 @@ func TestOnlyOneTakesUpAList(t *testing.T) {
 		})
 	}
 	done := make(chan error, 1)
-	storetest.OK(t, takes("x", sync.OnceValue(func() (err error) {
+	checktest.Check(t, takes("x", sync.OnceValue(func() (err error) {
 		go func() { done <- takes("y", func() error { return nil }) }()
 		for waiting := 0; err == nil && waiting == 0 && len(done) == 0; {
 			err = one(ctx, s.pool, []any{&waiting}, `SELECT count(*) FROM pg_locks WHERE NOT granted`)
 		}
 		return err
 	})))
-	storetest.OK(t, <-done)
+	checktest.Check(t, <-done)
 	if on, err := s.SeenOn(ctx, "", "a"); err != nil || len(on) != 1 {
 		t.Errorf("%+v, %v", on, err)
 	}
@@ -142,7 +143,7 @@ func TestChatsLookAtEachOther(t *testing.T) {
 	s := open(t, newDatabase(t), board.Keep{})
 	ctx, a, b := t.Context(), todo.ChatID("", "", "a", false), todo.ChatID("", "", "b", false)
 	for _, id := range []string{a, b} {
-		storetest.Must(storetest.SaveChat(ctx, s, todo.Chat{ID: id}))(t)
+		checktest.Must(storetest.SaveChat(ctx, s, todo.Chat{ID: id}))(t)
 	}
 	var runs atomic.Int32
 	var within sync.WaitGroup
@@ -183,9 +184,9 @@ func TestChatsLookAtEachOther(t *testing.T) {
 
 func hold(t *testing.T, address, statement string) {
 	t.Helper()
-	conn := storetest.Must(pgx.Connect(t.Context(), address))(t)
+	conn := checktest.Must(pgx.Connect(t.Context(), address))(t)
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
-	storetest.Must(conn.Exec(t.Context(), "BEGIN; "+statement))(t)
+	checktest.Must(conn.Exec(t.Context(), "BEGIN; "+statement))(t)
 }
 
 // Who goes on from a Seq misses no chat and no list, whichever of both is committed last.
@@ -194,7 +195,7 @@ func TestHorizon(t *testing.T) {
 	address := newDatabase(t)
 	s := open(t, address)
 	ctx := t.Context()
-	storetest.Must(s.pool.Exec(ctx, `CREATE TABLE theirs (n int)`))(t)
+	checktest.Must(s.pool.Exec(ctx, `CREATE TABLE theirs (n int)`))(t)
 	hold(t, server(t).Address("postgres"), `SELECT pg_current_xact_id()`)
 	hold(t, address, `INSERT INTO theirs VALUES (1)`)
 	saveChat := func(id string) func(board.Tx) error {
@@ -203,12 +204,12 @@ func TestHorizon(t *testing.T) {
 	saveList := func(id string) func(board.Tx) error {
 		return func(tx board.Tx) error { _, err := tx.Save(ctx, snapshot(id, 1)); return err }
 	}
-	storetest.OK(t, s.Update(ctx, board.Key{}, saveList("first"))) // which finds its place, alone
-	position := storetest.Must(s.Position(ctx))(t)
+	checktest.Check(t, s.Update(ctx, board.Key{}, saveList("first"))) // which finds its place, alone
+	position := checktest.Must(s.Position(ctx))(t)
 	shown := func(after int64) string {
 		lists, err1 := s.Find(ctx, board.Query{AfterSeq: after, OldestFirst: true})
 		chats, err2 := s.Chats(ctx, board.ChatQuery{AfterSeq: after})
-		storetest.OK(t, errors.Join(err1, err2))
+		checktest.Check(t, errors.Join(err1, err2))
 		return fmt.Sprint(len(lists), len(chats))
 	}
 	for n, c := range []struct {
@@ -236,7 +237,7 @@ func TestHorizon(t *testing.T) {
 			}
 			return errors.Join(err, err1, err2)
 		})
-		storetest.OK(t, err)
+		checktest.Check(t, err)
 		if got := shown(position); got != c.then {
 			t.Errorf("%d: shown in the end: %s, want %s", n, got, c.then)
 		}
@@ -272,7 +273,7 @@ func TestNoticeLag(t *testing.T) {
 	if s.NoticeLag() < time.Hour {
 		t.Error("it is not waited for")
 	}
-	storetest.Must(s.pool.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()`))(t)
+	checktest.Must(s.pool.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()`))(t)
 	await(t, "the lag to end", func() bool { return s.NoticeLag() == 0 })
 }
 
@@ -298,7 +299,7 @@ func snapshot(id string, revision int64) todo.Snapshot {
 // A process counts as alive on other servers until it leaves.
 func TestAliveOnOtherServers(t *testing.T) {
 	a, b := both(t)
-	leave := storetest.Must(a.Attend("p1"))(t)
+	leave := checktest.Must(a.Attend("p1"))(t)
 	isAlive := func(when, process string, want bool) {
 		t.Helper()
 		b.alive.known = map[string]seen{}
@@ -308,7 +309,7 @@ func TestAliveOnOtherServers(t *testing.T) {
 	}
 	isAlive("attended", "p1", true)
 	isAlive("never attended", "p2", false)
-	storetest.Must(b.pool.Exec(t.Context(), `UPDATE todo_mcp.processes SET until = now()`))(t)
+	checktest.Must(b.pool.Exec(t.Context(), `UPDATE todo_mcp.processes SET until = now()`))(t)
 	isAlive("after its row expired", "p1", false)
 	a.sayAlive(t.Context(), "p1")
 	isAlive("said so again", "p1", true)
@@ -354,7 +355,7 @@ func newer(t *testing.T, do func(t *testing.T), more ...string) {
 
 func mustSave(t *testing.T, s *Store, id string, revision int64) {
 	t.Helper()
-	storetest.Must(storetest.Save(t.Context(), s, snapshot(id, revision)))(t)
+	checktest.Must(storetest.Save(t.Context(), s, snapshot(id, revision)))(t)
 }
 
 func mustBeAt(t *testing.T, s *Store, id string, revision int64) {
@@ -422,7 +423,7 @@ func TestMovedBeside(t *testing.T) {
 		for i, revision := range saved {
 			mustBeAt(t, s, fmt.Sprint("busy", i), revision)
 		}
-		fresh := storetest.Must(server(t).NewDatabase())(t)
+		fresh := checktest.Must(server(t).NewDatabase())(t)
 		s2 := open(t, fresh, board.Keep{Moving: func(string) {}})
 		mustSave(t, s2, "a", 1)
 	}, laterSteps...)
@@ -436,7 +437,7 @@ func TestMoveFails(t *testing.T) {
 	old := open(t, url)
 	mustSave(t, old, "a", 1)
 	kill := func(string) {
-		storetest.Must(old.pool.Exec(context.Background(), `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objid = $1`, schemaLock))(t)
+		checktest.Must(old.pool.Exec(context.Background(), `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objid = $1`, schemaLock))(t)
 	}
 	file := fmt.Sprintf("schema%03d.sql", len(steps)+1)
 	for _, c := range []struct {
@@ -463,12 +464,12 @@ func TestMoveFails(t *testing.T) {
 // No statement of a move has a limit of time, of the role or of the address.
 func TestMoveTakesItsTime(t *testing.T) {
 	url := newDatabase(t)
-	config := storetest.Must(pgx.ParseConfig(url))(t)
+	config := checktest.Must(pgx.ParseConfig(url))(t)
 	config.RuntimeParams["statement_timeout"], config.RuntimeParams["lock_timeout"] = "500", "500"
 	config.RuntimeParams["idle_in_transaction_session_timeout"] = "500"
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	newer(t, func(t *testing.T) {
-		storetest.Must(prepare(ctx, config, func(string) { cancel() }))(t)
+		checktest.Must(prepare(ctx, config, func(string) { cancel() }))(t)
 	}, `SELECT pg_sleep(1)`)
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/store/record"
-	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
@@ -43,18 +43,18 @@ func fullSnapshot() todo.Snapshot {
 // every field set is encoded as in the golden file and decoded without loss.
 func TestStoredRow(t *testing.T) {
 	want := fullSnapshot()
-	body := storetest.Must(record.Body(want))(t)
-	list := storetest.Must(record.Encode(want.List))(t)
+	body := checktest.Must(record.Body(want))(t)
+	list := checktest.Must(record.Encode(want.List))(t)
 	row := string(body) + "\n" + string(list) + "\n"
 	golden := filepath.Join("testdata", "row.json")
 	if *update {
-		storetest.OK(t, os.WriteFile(golden, []byte(row), 0o644))
+		checktest.Check(t, os.WriteFile(golden, []byte(row), 0o644))
 	}
-	stored := storetest.Must(os.ReadFile(golden))(t)
+	stored := checktest.Must(os.ReadFile(golden))(t)
 	if diff := cmp.Diff(string(stored), row); diff != "" {
 		t.Errorf("the stored format changed (-golden +now):\n%s", diff)
 	}
-	got := storetest.Must(record.Snapshot(body, list, want.Seq))(t)
+	got := checktest.Must(record.Snapshot(body, list, want.Seq))(t)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the decoded snapshot differs (-want +got):\n%s", diff)
 	}
@@ -71,7 +71,7 @@ func TestWorked(t *testing.T) {
 		"a person's where no agent worked": {Updated: at, Writer: todo.Writer{Person: true}},
 	} {
 		want.Items = []todo.Item{}
-		body := storetest.Must(record.Body(want))(t)
+		body := checktest.Must(record.Body(want))(t)
 		got, err := record.Snapshot(body, []byte(`{}`), 0)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%s: %v (-want +got)\n%s", name, err, diff)

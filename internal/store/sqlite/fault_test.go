@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
@@ -26,7 +27,7 @@ func TestLogOfOthers(t *testing.T) {
 	for n := range int64(5) {
 		mustSave(t, a, "a", n+1)
 	}
-	before := storetest.Must(os.Stat(path + "-wal"))(t)
+	before := checktest.Must(os.Stat(path + "-wal"))(t)
 	mustSave(t, open(t, path), "b", 1)
 	if now, err := os.Stat(path + "-wal"); err != nil || now.Size() >= before.Size() {
 		t.Errorf("50: the log had %d bytes and now has %d, %v", before.Size(), now.Size(), err)
@@ -69,8 +70,8 @@ func TestMainFileDeleted(t *testing.T) {
 			for n := range int64(20) {
 				mustSave(t, a, "a", n+1)
 			}
-			storetest.Must(b.Load(t.Context(), "a", 0))(t) // it reads alone
-			storetest.OK(t, gone(path))
+			checktest.Must(b.Load(t.Context(), "a", 0))(t) // it reads alone
+			checktest.Check(t, gone(path))
 			checkGone(t, path, a, b)
 			if name == "its content" {
 				return // SQLite knows the file by its inode: all have to let go of it first
@@ -102,9 +103,9 @@ func TestLogDeleted(t *testing.T) {
 		mustSave(t, a, "a", revisions)
 		mustSave(t, b, "b", revisions)
 		for _, s := range []*Store{a, b} {
-			storetest.Must(s.Load(t.Context(), "a", 0))(t)
+			checktest.Must(s.Load(t.Context(), "a", 0))(t)
 		}
-		storetest.OK(t, os.Remove(path+"-wal"))
+		checktest.Check(t, os.Remove(path+"-wal"))
 		for range 3 {
 			revisions++
 			mustSave(t, a, "a", revisions)
@@ -136,7 +137,7 @@ func TestLogDeletedInASave(t *testing.T) {
 	if !errors.Is(err, board.ErrUnknownOutcome) {
 		t.Errorf("75: the save was acknowledged, or %v", err)
 	}
-	storetest.OK(t, s.Update(t.Context(), board.Key{}, func(tx board.Tx) error {
+	checktest.Check(t, s.Update(t.Context(), board.Key{}, func(tx board.Tx) error {
 		found, err := tx.Find(t.Context(), board.Query{Operation: "op"})
 		if err == nil && len(found) == 0 {
 			_, err = tx.Save(t.Context(), next)
@@ -164,7 +165,7 @@ func TestLogCut(t *testing.T) {
 		if err == nil && part > 0 {
 			part = log.Size() / part
 		}
-		storetest.OK(t, errors.Join(err, os.Truncate(path+"-wal", part)))
+		checktest.Check(t, errors.Join(err, os.Truncate(path+"-wal", part)))
 		for range 2 {
 			if _, err := storetest.Save(t.Context(), s, snapshot("b", 1)); err == nil || !strings.Contains(err.Error(), path+"-wal was cut") {
 				t.Errorf("133: %s was cut: %v", name, err)
@@ -186,7 +187,7 @@ func TestDamagedSeen(t *testing.T) {
 		if n < 2 {
 			mustSave(t, s, id, 1)
 		}
-		storetest.OK(t, move(t.Context(), s, "c", id))
+		checktest.Check(t, move(t.Context(), s, "c", id))
 	}
 	execSQL(t, openRaw(t, path), `UPDATE seen SET revision = 77 WHERE list = 'b'`)
 	var known []board.Seen
@@ -197,7 +198,7 @@ func TestDamagedSeen(t *testing.T) {
 		}
 	}
 	mustSave(t, s, "c", 1)
-	storetest.OK(t, move(t.Context(), s, "c", "c"))
+	checktest.Check(t, move(t.Context(), s, "c", "c"))
 	mustSave(t, open(t, path), "d", 1) // of another process: this one must read anew
 	if err := s.Update(t.Context(), key, read); err != nil || len(known) != 2 || known[0].List != "c" || !known[0].Current || known[1].List != "a" || known[1].Current {
 		t.Errorf("78: after a move: %+v, %v", known, err)
@@ -258,7 +259,7 @@ func TestFoldersSurvivePowerLoss(t *testing.T) {
 	defer func() { syncFolder = really }()
 	syncFolder = func(path string) { synced[path] = true; really(path) }
 	root := t.TempDir()
-	storetest.OK(t, os.Mkdir(filepath.Join(root, "other's"), 0o700))
+	checktest.Check(t, os.Mkdir(filepath.Join(root, "other's"), 0o700))
 	path := filepath.Join(root, "other's", "new", "er", "todo.db")
 	mustSave(t, open(t, path), "a", 1)
 	for dir := filepath.Dir(path); len(dir) >= len(root); dir = filepath.Dir(dir) {
@@ -279,7 +280,7 @@ func TestLooksWhileAnotherMakes(t *testing.T) {
 	for n := range 10 {
 		path := filepath.Join(t.TempDir(), "todo.db")
 		if n%2 == 0 {
-			storetest.OK(t, errors.Join(os.WriteFile(path+"-new", nil, 0o600), os.WriteFile(path+"-lock", nil, 0o600)))
+			checktest.Check(t, errors.Join(os.WriteFile(path+"-new", nil, 0o600), os.WriteFile(path+"-lock", nil, 0o600)))
 		}
 		var lookers sync.WaitGroup
 		for range 4 {
@@ -327,7 +328,7 @@ func TestDamageOfAList(t *testing.T) {
 
 func problemsOf(t *testing.T, s *Store) (problems []string) {
 	t.Helper()
-	storetest.Must(s.Check(t.Context(), func(problem string) { problems = append(problems, problem) }))(t)
+	checktest.Must(s.Check(t.Context(), func(problem string) { problems = append(problems, problem) }))(t)
 	return problems
 }
 
@@ -340,7 +341,7 @@ func TestDamagedChat(t *testing.T) {
 		save := func(id string) {
 			t.Helper()
 			c.ID = id
-			storetest.Must(storetest.SaveChat(t.Context(), s, c))(t)
+			checktest.Must(storetest.SaveChat(t.Context(), s, c))(t)
 		}
 		save("c")
 		save("other")

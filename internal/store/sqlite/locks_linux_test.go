@@ -8,13 +8,13 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 )
 
 func locked(t *testing.T, path string) bool {
 	t.Helper()
-	info := storetest.Must(os.Stat(path))(t)
-	f := storetest.Must(os.Open("/proc/locks"))(t)
+	info := checktest.Must(os.Stat(path))(t)
+	f := checktest.Must(os.Open("/proc/locks"))(t)
 	defer f.Close()
 	inode := fmt.Sprintf(":%d ", info.Sys().(*syscall.Stat_t).Ino)
 	for lines := bufio.NewScanner(f); lines.Scan(); {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/store/tables"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
@@ -39,7 +40,7 @@ func TestDurable(t *testing.T) {
 // synced is tested by internal/faults, without power.
 func open(t testing.TB, path string, keep ...board.Keep) *Store {
 	t.Helper()
-	s := storetest.Must(Open(path, append(keep, board.Keep{})[0]))(t)
+	s := checktest.Must(Open(path, append(keep, board.Keep{})[0]))(t)
 	t.Cleanup(func() { s.Close() })
 	if _, measured := t.(*testing.B); !measured {
 		s.pragmas = []string{"synchronous(OFF)"}
@@ -71,7 +72,7 @@ func TestCreatesFilesOnFirstSave(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "deep", "er", "todo.db")
 	s := open(t, path)
-	storetest.Must(s.Find(t.Context(), board.Query{}))(t)
+	checktest.Must(s.Find(t.Context(), board.Query{}))(t)
 	if _, err := s.Load(t.Context(), "a", 0); !errors.Is(err, board.ErrNotFound) {
 		t.Error(err)
 	}
@@ -102,11 +103,11 @@ func TestCreatesFilesOnFirstSave(t *testing.T) {
 
 // What `--store memory` keeps is in a folder that goes as the store is closed.
 func TestTemporary(t *testing.T) {
-	s := storetest.Must(Temporary(board.Keep{}))(t)
+	s := checktest.Must(Temporary(board.Keep{}))(t)
 	mustSave(t, s, "a", 1)
-	storetest.Must(s.Attend("p"))(t)()
-	storetest.Must(os.Stat(s.path))(t)
-	storetest.OK(t, s.Close())
+	checktest.Must(s.Attend("p"))(t)()
+	checktest.Must(os.Stat(s.path))(t)
+	checktest.Check(t, s.Close())
 	if _, err := os.Stat(filepath.Dir(s.path)); !os.IsNotExist(err) {
 		t.Errorf("after Close its folder is there: %v", err)
 	}
@@ -197,14 +198,14 @@ func startChild(t *testing.T, path, mode string) (*exec.Cmd, io.Reader) {
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
 	cmd.Env = append(os.Environ(), "TODO_TEST_CHILD="+path, "TODO_TEST_MODE="+mode)
 	cmd.Stderr = os.Stderr
-	out := storetest.Must(cmd.StdoutPipe())(t)
-	storetest.OK(t, cmd.Start())
+	out := checktest.Must(cmd.StdoutPipe())(t)
+	checktest.Check(t, cmd.Start())
 	return cmd, out
 }
 
 func checkIntegrity(t *testing.T, path string) {
 	t.Helper()
-	db := storetest.Must(sql.Open("sqlite", path))(t)
+	db := checktest.Must(sql.Open("sqlite", path))(t)
 	defer db.Close()
 	var verdict string
 	if err := db.QueryRow("PRAGMA integrity_check").Scan(&verdict); err != nil || verdict != "ok" {
@@ -237,7 +238,7 @@ func TestEightProcesses(t *testing.T) {
 
 func openRaw(t testing.TB, path string) *sql.DB {
 	t.Helper()
-	db := storetest.Must(sql.Open("sqlite", path))(t)
+	db := checktest.Must(sql.Open("sqlite", path))(t)
 	db.SetMaxOpenConns(1)
 	t.Cleanup(func() { db.Close() })
 	return db
@@ -299,12 +300,12 @@ func TestWatchHearsOthers(t *testing.T) {
 	if quickest > soon {
 		t.Errorf("heard after %s at best", quickest)
 	}
-	storetest.OK(t, os.RemoveAll(filepath.Dir(b.path+savedSuffix)))
+	checktest.Check(t, os.RemoveAll(filepath.Dir(b.path+savedSuffix)))
 	for quickest, n := lookAnyway, int64(12); quickest > soon; n++ {
 		quickest = heard(n)
 	}
 	end()
-	storetest.OK(t, <-done)
+	checktest.Check(t, <-done)
 	if left, _ := os.ReadDir(filepath.Dir(b.path + savedSuffix)); left != nil {
 		t.Errorf("%v is left", left)
 	}
@@ -315,14 +316,14 @@ func TestAging(t *testing.T) {
 	storetest.RunAging(t, func(t testing.TB) (board.Store, func(time.Duration)) {
 		path := filepath.Join(t.TempDir(), "todo.db")
 		return open(t, path), func(by time.Duration) {
-			db := storetest.Must(sql.Open("sqlite", path))(t)
+			db := checktest.Must(sql.Open("sqlite", path))(t)
 			defer db.Close()
 			db.SetMaxOpenConns(1)
-			rows := storetest.Must(db.Query(queries().AllSeen))(t)
-			all := storetest.Must(tables.Collect(rows, queries().ScanSeen))(t)
+			rows := checktest.Must(db.Query(queries().AllSeen))(t)
+			all := checktest.Must(tables.Collect(rows, queries().ScanSeen))(t)
 			for _, c := range all {
 				c.At = c.At.Add(-by)
-				storetest.Must(db.Exec(`UPDATE seen SET at = ?, sum = ? WHERE principal = ? AND chat = ? AND list = ?`,
+				checktest.Must(db.Exec(`UPDATE seen SET at = ?, sum = ? WHERE principal = ? AND chat = ? AND list = ?`,
 					c.At.UnixNano(), sumOf(tables.SeenValues(c)...), c.Principal, c.Chat, c.List))(t)
 			}
 		}

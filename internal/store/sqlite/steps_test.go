@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 )
 
@@ -64,7 +65,7 @@ func makeVersion(t testing.TB, version int) (path string, lists []string) {
 		if err != nil {
 			t.Fatalf("a store with the list \"a\" that the program of version %d wrote: %v", version, err)
 		}
-		storetest.OK(t, os.WriteFile(path, made, 0o600))
+		checktest.Check(t, os.WriteFile(path, made, 0o600))
 		return path, []string{"a"}
 	}
 	s := open(t, path)
@@ -162,7 +163,7 @@ func TestMovingProcesses(t *testing.T) {
 		continue
 	}
 	checkRevision(t, beside, "a", 1) // others read meanwhile
-	storetest.OK(t, stuck.Process.Kill())
+	checktest.Check(t, stuck.Process.Kill())
 	_ = stuck.Wait()
 	mustSave(t, beside, "a", 2)
 
@@ -192,10 +193,10 @@ type files map[string]string
 
 func filesOf(t testing.TB, path string) files {
 	t.Helper()
-	found := storetest.Must(filepath.Glob(path + "*"))(t)
+	found := checktest.Must(filepath.Glob(path + "*"))(t)
 	all := files{}
 	for _, name := range found {
-		data := storetest.Must(os.ReadFile(name))(t)
+		data := checktest.Must(os.ReadFile(name))(t)
 		all[strings.TrimPrefix(name, path)] = string(data)
 	}
 	return all
@@ -240,7 +241,7 @@ func TestRefusesFilesItCannotUse(t *testing.T) {
 	for name, c := range refusals {
 		path, early := newStore(t)
 		for suffix, content := range c.files {
-			storetest.OK(t, os.WriteFile(path+suffix, []byte(content), 0o600))
+			checktest.Check(t, os.WriteFile(path+suffix, []byte(content), 0o600))
 		}
 		_, opening := Open(path, board.Keep{})
 		if now := filesOf(t, path); cmp.Diff(c.files[""], now[""]) != "" || now["-wal"] != c.files["-wal"] {
@@ -283,10 +284,10 @@ func TestImpossiblePlaces(t *testing.T) {
 		}
 		path := filepath.Join(t.TempDir(), "folder", "todo.db")
 		if c.says != "" {
-			storetest.OK(t, os.Mkdir(filepath.Dir(path), 0o700))
+			checktest.Check(t, os.Mkdir(filepath.Dir(path), 0o700))
 		}
 		late := open(t, path)
-		storetest.OK(t, c.place(path))
+		checktest.Check(t, c.place(path))
 		before, _ := os.Lstat(path)
 		_, opening := Open(path, board.Keep{})
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

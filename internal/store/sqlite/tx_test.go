@@ -19,6 +19,7 @@ import (
 	"modernc.org/sqlite"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
@@ -32,10 +33,10 @@ func TestSteadyUpdateReadsNothing(t *testing.T) {
 	key := board.Key{Chat: "session:c"}
 	first := snapshot("a", 1)
 	first.Items, first.LastID = storetest.Plan(50), 50
-	storetest.Must(storetest.Save(t.Context(), s, first, board.Seen{Key: key, List: "a", Revision: 1, Current: true}))(t)
+	checktest.Must(storetest.Save(t.Context(), s, first, board.Seen{Key: key, List: "a", Revision: 1, Current: true}))(t)
 	write := func(n int) {
 		t.Helper()
-		storetest.OK(t, s.Update(t.Context(), key, func(tx board.Tx) error { return writeNext(t.Context(), tx, key, n) }))
+		checktest.Check(t, s.Update(t.Context(), key, func(tx board.Tx) error { return writeNext(t.Context(), tx, key, n) }))
 	}
 	const writes = 50
 	for n := range writes { // so that SQLite has what it needs in memory
@@ -73,12 +74,12 @@ func TestReadsTheFileInItsPlace(t *testing.T) {
 	db.Close()
 	mustSave(t, ours, "a", 2)
 	for _, suffix := range []string{"", "-wal", "-shm"} {
-		storetest.OK(t, os.Rename(path+suffix, path+suffix+".away"))
+		checktest.Check(t, os.Rename(path+suffix, path+suffix+".away"))
 	}
-	storetest.OK(t, os.Rename(backup, path))
+	checktest.Check(t, os.Rename(backup, path))
 	theirs := snapshot("a", 2)
 	theirs.Items[0].Text = "theirs"
-	storetest.Must(storetest.Save(t.Context(), open(t, path), theirs))(t)
+	checktest.Must(storetest.Save(t.Context(), open(t, path), theirs))(t)
 	if got, err := ours.Load(t.Context(), "a", 0); err != nil || got.Items[0].Text != "theirs" {
 		t.Errorf("50: read %q, %v", got.Items[0].Text, err)
 	}
@@ -94,7 +95,7 @@ func TestMemoryOfEmptiedLists(t *testing.T) {
 		for i := range 60 {
 			emptied.Report.Dropped = append(emptied.Report.Dropped, todo.Item{ID: fmt.Sprint(i), Text: strings.Repeat("x", 4000)})
 		}
-		storetest.Must(storetest.Save(t.Context(), s, emptied))(t)
+		checktest.Must(storetest.Save(t.Context(), s, emptied))(t)
 	}
 	runtime.GC()
 	var m runtime.MemStats
@@ -151,7 +152,7 @@ func TestBeginsOnceWhenGivenUp(t *testing.T) {
 	go func() { next <- add(t.Context(), "two") }()
 	waiting(1)
 	close(second)
-	storetest.OK(t, <-next)
+	checktest.Check(t, <-next)
 	found, err := s.Find(t.Context(), board.Query{})
 	if err != nil || len(found) != 1 || found[0].List.ID != "one" || found[0].Revision != 2 {
 		t.Errorf("54: %+v, %v", found, err)
@@ -268,7 +269,7 @@ func TestBatchAnswersEachUpdate(t *testing.T) {
 func TestDamagedRecord(t *testing.T) {
 	path, s := newStore(t)
 	for _, next := range []todo.Snapshot{snapshot("body", 1), snapshot("type", 1), snapshot("null", 1), snapshot("good", 1)} {
-		storetest.Must(storetest.Save(t.Context(), s, next, board.Seen{Key: board.Key{Chat: next.List.ID}, List: next.List.ID, Current: true}))(t)
+		checktest.Must(storetest.Save(t.Context(), s, next, board.Seen{Key: board.Key{Chat: next.List.ID}, List: next.List.ID, Current: true}))(t)
 	}
 	execSQL(t, openRaw(t, path), `UPDATE history SET body = 'x' WHERE list = 'body'`,
 		`UPDATE lists SET begun = 'x' WHERE id = 'type'`, `UPDATE seen SET at = 'x' WHERE list = 'type'`,
@@ -344,7 +345,7 @@ func TestLargeRevisions(t *testing.T) {
 	for n := range changes {
 		next.Items = slices.Clone(next.Items)
 		next.Items[n%len(next.Items)].Text = fmt.Sprintf("%0200d", n)
-		storetest.Must(storetest.Save(t.Context(), s, next))(t)
+		checktest.Must(storetest.Save(t.Context(), s, next))(t)
 		want = append(want, next.Items)
 		next.Revision++
 	}
@@ -386,9 +387,9 @@ func TestFlippedBits(t *testing.T) {
 	}
 	s.Close()
 	s = open(t, path) // to read what is on the disk
-	want := storetest.Must(contents(t, s))(t)
-	storetest.OK(t, s.Close())
-	data := storetest.Must(os.ReadFile(path))(t)
+	want := checktest.Must(contents(t, s))(t)
+	checktest.Check(t, s.Close())
+	data := checktest.Must(os.ReadFile(path))(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	read := 0
 	for range 40 {
@@ -396,7 +397,7 @@ func TestFlippedBits(t *testing.T) {
 		damaged := slices.Clone(data)
 		damaged[bit/8] ^= 1 << (bit % 8)
 		copied := filepath.Join(t.TempDir(), "todo.db")
-		storetest.OK(t, os.WriteFile(copied, damaged, 0o600))
+		checktest.Check(t, os.WriteFile(copied, damaged, 0o600))
 		s, err := Open(copied, board.Keep{})
 		if err != nil {
 			read++
@@ -444,7 +445,7 @@ func TestWritesMakeNoTemporaryFiles(t *testing.T) {
 		return err
 	}
 	for range 20 {
-		storetest.OK(t, s.Update(t.Context(), board.Key{}, save))
+		checktest.Check(t, s.Update(t.Context(), board.Key{}, save))
 	}
 }
 
@@ -459,7 +460,7 @@ func TestAFullStoreTakesNewChats(t *testing.T) {
 	}
 	for n := range 150 {
 		who := board.Conversation{Key: "session:" + fmt.Sprint(n), Lasts: time.Nanosecond}
-		storetest.Must(b.As("").Apply(t.Context(), board.Write{Target: board.Target{Conversation: who},
+		checktest.Must(b.As("").Apply(t.Context(), board.Write{Target: board.Target{Conversation: who},
 			Change: func(d *todo.Draft) error { d.Replace(todo.CoreView(), lines); return nil }}))(t)
 	}
 }
@@ -480,7 +481,7 @@ func filled(t testing.TB, path string, lists int) *Store {
 			}
 			return nil
 		})
-		storetest.OK(t, err)
+		checktest.Check(t, err)
 	}
 	return s
 }
@@ -508,7 +509,7 @@ func counted(t testing.TB, path string, counters ...sqlite.DBStatusOp) (pages fu
 		for _, conn := range all {
 			for _, counter := range counters {
 				looked, _, err := conn.Status(counter, false)
-				storetest.OK(t, err)
+				checktest.Check(t, err)
 				now += looked
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
@@ -47,13 +48,13 @@ func overSince(id string, at time.Time) todo.Chat {
 
 func mustSaveChat(t testing.TB, s board.Store, c todo.Chat) todo.Chat {
 	t.Helper()
-	return Must(SaveChat(t.Context(), s, c))(t)
+	return checktest.Must(SaveChat(t.Context(), s, c))(t)
 }
 
 // ids returns the ids of the chats that a store has, by Seq.
 func ids(t testing.TB, s board.Store, q board.ChatQuery) (all []string) {
 	t.Helper()
-	for _, c := range Must(s.Chats(t.Context(), q))(t) {
+	for _, c := range checktest.Must(s.Chats(t.Context(), q))(t) {
 		all = append(all, c.ID)
 	}
 	return all
@@ -92,8 +93,8 @@ func chats(t *testing.T, s board.Store) {
 				}
 				c.Seq, last = saved.Seq, saved.Seq
 				checkEqual(t, "saved", c, saved)
-				checkEqual(t, "read", c, Must(s.Chat(t.Context(), c.ID))(t))
-				found := Must(s.Chats(t.Context(), board.ChatQuery{Principal: &c.Principal, User: &c.User}))(t)
+				checkEqual(t, "read", c, checktest.Must(s.Chat(t.Context(), c.ID))(t))
+				found := checktest.Must(s.Chats(t.Context(), board.ChatQuery{Principal: &c.Principal, User: &c.User}))(t)
 				if i := slices.IndexFunc(found, func(o todo.Chat) bool { return o.ID == c.ID }); i < 0 || found[i] != c {
 					t.Errorf("found %+v, want %+v", found, c)
 				}
@@ -121,7 +122,7 @@ func chatQueries(t *testing.T, s board.Store) {
 	} {
 		checkEqual(t, want, strings.Fields(want), ids(t, s, q), equateEmpty)
 	}
-	a := Must(s.Chat(t.Context(), "a"))(t)
+	a := checktest.Must(s.Chat(t.Context(), "a"))(t)
 	mustSaveChat(t, s, a)
 	checkEqual(t, "by Seq", []string{"b", "c", "d", "a"}, ids(t, s, board.ChatQuery{}))
 }
@@ -129,12 +130,12 @@ func chatQueries(t *testing.T, s board.Store) {
 // chatSeq tests that chats and lists have one order, that a Position covers both, and that who
 // goes on from it misses none of either, whichever was saved first and is stored last.
 func chatSeq(t *testing.T, s board.Store) {
-	start := Must(s.Position(t.Context()))(t)
+	start := checktest.Must(s.Position(t.Context()))(t)
 	var seqs []int64
 	for n := range int64(3) {
 		l, c := mustSave(t, s, list("a", "x", n+1)), mustSaveChat(t, s, chat("a"))
 		seqs = append(seqs, l.Seq, c.Seq)
-		if at := Must(s.Position(t.Context()))(t); at < c.Seq {
+		if at := checktest.Must(s.Position(t.Context()))(t); at < c.Seq {
 			t.Errorf("position %d after a chat was saved as %d", at, c.Seq)
 		}
 	}
@@ -238,7 +239,7 @@ func bareChats(t *testing.T, s board.Store) {
 	mustSaveChat(t, s, of("oldest of all", "", "", 2*oldest)) // who is heard of stays
 	kept := map[string]bool{}
 	own := 0
-	for _, c := range Must(s.Chats(t.Context(), board.ChatQuery{}))(t) {
+	for _, c := range checktest.Must(s.Chats(t.Context(), board.ChatQuery{}))(t) {
 		kept[c.ID] = true
 		if c.Principal == "" && c.User == "" {
 			own++
@@ -388,7 +389,7 @@ func newestKeys(t *testing.T, s board.Store) {
 		return err
 	})
 	for k, want := range map[board.ChatKey]string{of("", 9): "", of("", 10): "a", of("", board.MaxKeys+9): "a", of("u", 9): "a"} {
-		if got := Must(s.Keyed(t.Context(), k))(t); got != want {
+		if got := checktest.Must(s.Keyed(t.Context(), k))(t); got != want {
 			t.Errorf("%+v leads to %q, want %q", k, got, want)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
@@ -41,8 +42,8 @@ func beginOnce(t *testing.T, stores ...board.Store) {
 	all.Wait()
 	workspace := "begun"
 	for _, s := range stores {
-		found := Must(s.Find(t.Context(), board.Query{Workspace: &workspace}))(t)
-		known := Must(s.Seen(t.Context(), key))(t)
+		found := checktest.Must(s.Find(t.Context(), board.Query{Workspace: &workspace}))(t)
+		known := checktest.Must(s.Seen(t.Context(), key))(t)
 		if len(found) != 1 || len(known) != 1 || known[0].List != found[0].List.ID {
 			t.Errorf("%d lists began in one conversation, which holds %v", len(found), known)
 		}
@@ -157,7 +158,7 @@ func eitherOrder(t *testing.T, s board.Store) {
 	}
 	all.Wait()
 	for _, id := range []string{"a", "b"} {
-		if got := Must(s.Load(t.Context(), id, 0))(t); got.Revision != 1+writers*each {
+		if got := checktest.Must(s.Load(t.Context(), id, 0))(t); got.Revision != 1+writers*each {
 			t.Errorf("%s is at revision %d", id, got.Revision)
 		}
 	}
@@ -192,7 +193,7 @@ func cancelled(t *testing.T, s board.Store) {
 			}
 		}
 		seen := int64(0)
-		if known := Must(s.Seen(t.Context(), x))(t); len(known) > 0 {
+		if known := checktest.Must(s.Seen(t.Context(), x))(t); len(known) > 0 {
 			seen = known[0].Revision
 		}
 		at := now[0].Revision

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
@@ -94,7 +95,7 @@ func Steps() []Step {
 			mustSaveChat(t, s, todo.Chat{ID: fmt.Sprint("new", n), Used: time.Now()})
 		}},
 		{"read the chats that changed", func(t testing.TB, s board.Store, _ int) {
-			newest := Must(s.Position(t.Context()))(t)
+			newest := checktest.Must(s.Position(t.Context()))(t)
 			checkFound(t, len(ids(t, s, board.ChatQuery{AfterSeq: newest - 1})), 1, nil)
 		}},
 		chatsOfLate("a user's", board.ChatQuery{Principal: &own, User: &own}),

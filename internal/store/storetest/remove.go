@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
@@ -94,7 +95,7 @@ func purge(t *testing.T, s board.Store) {
 	if err != nil || len(fresh) != many+1 {
 		t.Fatalf("%d lists changed, %v", len(fresh), err)
 	}
-	if held := Must(s.Seen(t.Context(), board.Key{Chat: "z"}))(t); len(held) != 1 || held[0].List != "kept" || held[0].Current {
+	if held := checktest.Must(s.Seen(t.Context(), board.Key{Chat: "z"}))(t); len(held) != 1 || held[0].List != "kept" || held[0].Current {
 		t.Errorf("the conversation of a purged list holds %+v", held)
 	}
 	revisions, err := s.History(t.Context(), "l0", 0, 0)
@@ -299,7 +300,7 @@ func expired(t *testing.T, s board.Store) {
 	}
 	mustSave(t, s, one("last", func(l *todo.Snapshot) { l.Updated = time.Now() })) // its time is the one to which age is counted next
 	mustSave(t, s, one("next", func(*todo.Snapshot) {}))
-	found := Must(s.Find(t.Context(), board.Query{OldestFirst: true}))(t)
+	found := checktest.Must(s.Find(t.Context(), board.Query{OldestFirst: true}))(t)
 	var left []string
 	for _, l := range found {
 		if !strings.HasPrefix(l.List.ID, "looked ") {
@@ -355,7 +356,7 @@ func holders(t *testing.T, s board.Store) {
 		}
 		return nil
 	})
-	on := Must(s.SeenOn(t.Context(), "", "a"))(t)
+	on := checktest.Must(s.SeenOn(t.Context(), "", "a"))(t)
 	knows := func(key string) bool {
 		return slices.ContainsFunc(on, func(c board.Seen) bool { return c.Chat == key })
 	}

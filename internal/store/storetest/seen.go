@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
@@ -54,7 +55,7 @@ func checkSeen(t testing.TB, what string, want, got []board.Seen) {
 func seen(t *testing.T, s board.Store) {
 	of := func(conversation string, want ...board.Seen) {
 		t.Helper()
-		got := Must(s.Seen(t.Context(), board.Key{Chat: conversation}))(t)
+		got := checktest.Must(s.Seen(t.Context(), board.Key{Chat: conversation}))(t)
 		checkSeen(t, "of "+conversation, want, got)
 		for i, c := range got {
 			if i > 0 && c.Held > got[i-1].Held {
@@ -65,7 +66,7 @@ func seen(t *testing.T, s board.Store) {
 	}
 	on := func(list string, want ...board.Seen) {
 		t.Helper()
-		checkSeen(t, "on "+list, sorted(want), sorted(Must(s.SeenOn(t.Context(), "", list))(t)))
+		checkSeen(t, "on "+list, sorted(want), sorted(checktest.Must(s.SeenOn(t.Context(), "", list))(t)))
 	}
 	x := func(list string, seen int64, current bool) board.Seen {
 		return board.Seen{Key: board.Key{Chat: "x"}, List: list, Revision: seen, Current: current}
@@ -109,7 +110,7 @@ func seen(t *testing.T, s board.Store) {
 	mustSet(t, s, shown)
 	of("reader", shown)
 	on("b", x("b", 1, false), shown)
-	if got := Must(s.Seen(t.Context(), shown.Key))(t); len(got) != 1 || got[0].Held != 0 {
+	if got := checktest.Must(s.Seen(t.Context(), shown.Key))(t); len(got) != 1 || got[0].Held != 0 {
 		t.Errorf("a list only shown was held: %+v", got)
 	}
 	mustSave(t, s, list("d", "w", 1), current("reader", "d"))
@@ -118,7 +119,7 @@ func seen(t *testing.T, s board.Store) {
 	mirrors := board.Seen{Key: board.Key{Chat: "x", Mirrors: true}, List: "b", Revision: 2, Current: true}
 	mustSet(t, s, mirrors)
 	of("x", x("a", 3, true), x("b", 1, false), x("c", 0, false))
-	checkSeen(t, "of x by its host's tool", []board.Seen{mirrors}, Must(s.Seen(t.Context(), mirrors.Key))(t))
+	checkSeen(t, "of x by its host's tool", []board.Seen{mirrors}, checktest.Must(s.Seen(t.Context(), mirrors.Key))(t))
 	on("b", x("b", 1, false), shown, mirrors)
 	// Principals are walled off from each other.
 	foreign := board.Key{Principal: "somebody", Chat: "x"}
@@ -133,7 +134,7 @@ func seen(t *testing.T, s board.Store) {
 	theirs := board.Seen{Key: foreign, List: "a", Revision: 9, Current: true}
 	mustSet(t, s, theirs)
 	of("x", x("a", 3, true), x("b", 1, false), x("c", 0, false))
-	checkSeen(t, "of somebody", []board.Seen{theirs}, Must(s.SeenOn(t.Context(), "somebody", ""))(t))
+	checkSeen(t, "of somebody", []board.Seen{theirs}, checktest.Must(s.SeenOn(t.Context(), "somebody", ""))(t))
 }
 
 // seenInTx tests that a transaction reads what it has stored of several
@@ -165,8 +166,8 @@ func seenInTx(t *testing.T, s board.Store) {
 		of(y, current("y", "a"))
 		return nil
 	})
-	checkSeen(t, "of x", []board.Seen{current("x", "a"), earlier("x", "b")}, Must(s.Seen(t.Context(), x))(t))
-	checkSeen(t, "of y", []board.Seen{current("y", "a")}, Must(s.Seen(t.Context(), y))(t))
+	checkSeen(t, "of x", []board.Seen{current("x", "a"), earlier("x", "b")}, checktest.Must(s.Seen(t.Context(), x))(t))
+	checkSeen(t, "of y", []board.Seen{current("y", "a")}, checktest.Must(s.Seen(t.Context(), y))(t))
 	checkTx(t, s, []string{"a", "b"}, x, y)
 }
 
@@ -189,7 +190,7 @@ func RunAging(t *testing.T, open func(t testing.TB) (s board.Store, age func(by 
 		return l
 	}
 	mustSave(t, s, lately("first", 1))
-	if got := Must(s.Seen(t.Context(), old))(t); len(got) != 1 {
+	if got := checktest.Must(s.Seen(t.Context(), old))(t); len(got) != 1 {
 		t.Error("what was seen went by the clock of one save alone")
 	}
 	for n := range 3 {
@@ -197,13 +198,13 @@ func RunAging(t *testing.T, open func(t testing.TB) (s board.Store, age func(by 
 		mustSave(t, s, lately("new"+string(rune('a'+n)), 1), current("another", "new"))
 	}
 	for key, kept := range map[board.Key]bool{person: true, young: true, old: false} {
-		got := Must(s.Seen(t.Context(), key))(t)
+		got := checktest.Must(s.Seen(t.Context(), key))(t)
 		if len(got) > 1 || kept && (len(got) != 1 || got[0].List != "a" || !got[0].Current) {
 			t.Errorf("seen by %s, which are old: %+v", key.Chat, got)
 		}
 		checkTx(t, s, []string{"a"}, key)
 	}
-	for _, c := range Must(s.Seen(t.Context(), back))(t) {
+	for _, c := range checktest.Must(s.Seen(t.Context(), back))(t) {
 		if c.List == "a" && c.Current {
 			t.Error("a list that was only shown is held, since what was seen of the list that is held was too old")
 		}
@@ -260,7 +261,7 @@ func parents(t *testing.T, s board.Store) {
 		if err != nil || got.List.Parent != want {
 			t.Errorf("parent %q, want %q, %v", got.List.Parent, want, err)
 		}
-		for _, got := range Must(s.History(t.Context(), "sub", 0, 0))(t) {
+		for _, got := range checktest.Must(s.History(t.Context(), "sub", 0, 0))(t) {
 			if got.List.Parent != want {
 				t.Errorf("parent of revision %d is %q, want %q", got.Revision, got.List.Parent, want)
 			}
@@ -328,7 +329,7 @@ func parentsInTx(t *testing.T, s board.Store) {
 		check("saved after another list became current", "m2", saved, err)
 		return nil
 	})
-	if got := Must(s.Load(t.Context(), "sub", 0))(t); got.List.Parent != "m2" {
+	if got := checktest.Must(s.Load(t.Context(), "sub", 0))(t); got.List.Parent != "m2" {
 		t.Errorf("parent %q afterwards", got.List.Parent)
 	}
 }

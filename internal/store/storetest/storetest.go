@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
@@ -184,19 +185,6 @@ func mustUpdate(t testing.TB, s board.Store, key board.Key, change func(board.Tx
 	}
 }
 
-// Check ends a test on an error.
-func OK(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// Must returns the value that came with no error; an error ends the test that it is given.
-func Must[T any](v T, err error) func(testing.TB) T {
-	return func(t testing.TB) T { t.Helper(); OK(t, err); return v }
-}
-
 func checkEqual(t testing.TB, what string, want, got any, options ...cmp.Option) {
 	t.Helper()
 	if reflect.DeepEqual(want, got) { // in a tenth of the time
@@ -312,7 +300,7 @@ func large(t *testing.T, s board.Store) {
 		}
 		saved = append(saved, mustSave(t, s, next))
 	}
-	checkEqual(t, "a large list's history", saved, Must(s.History(t.Context(), "a", 0, 0))(t))
+	checkEqual(t, "a large list's history", saved, checktest.Must(s.History(t.Context(), "a", 0, 0))(t))
 }
 
 // operations tests that a transaction finds what an operation saved, so that a repeat
@@ -361,7 +349,7 @@ func operations(t *testing.T, s board.Store) {
 		})
 	}
 	all.Wait()
-	if got := Must(s.Load(t.Context(), "a", 0))(t); got.Revision != 3 || got.Operation.ID != "again" {
+	if got := checktest.Must(s.Load(t.Context(), "a", 0))(t); got.Revision != 3 || got.Operation.ID != "again" {
 		t.Errorf("an operation that was sent 8 times made revision %d", got.Revision)
 	}
 }
@@ -426,12 +414,12 @@ func RunDurable(t *testing.T, open func(path string) (board.Store, error)) {
 		for i := range got {
 			checkEqual(t, "after opening again", want[i], got[i])
 		}
-		checkEqual(t, "seen after opening again", knows, Must(s.Seen(t.Context(), x))(t), cmpopts.EquateEmpty())
+		checkEqual(t, "seen after opening again", knows, checktest.Must(s.Seen(t.Context(), x))(t), cmpopts.EquateEmpty())
 		for range 5 {
 			n := int64(len(want) + 1)
 			want = append(want, mustSave(t, s, list("a", "x", n), board.Seen{Key: x, List: "a", Revision: n, Current: true, Process: "p"}))
 		}
-		knows = Must(s.Seen(t.Context(), x))(t)
+		knows = checktest.Must(s.Seen(t.Context(), x))(t)
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -462,7 +450,7 @@ func shared(t *testing.T, a, b board.Store) {
 	for n := int64(1); n <= 6; n++ {
 		saved := mustSave(t, a, list("shared", "w", n), board.Seen{Key: x, List: "shared", Revision: n, Current: true})
 		checkTx(t, b, []string{"shared", "sub"}, x)
-		checkEqual(t, "what the other store saved", saved, Must(b.Load(t.Context(), "shared", 0))(t))
+		checkEqual(t, "what the other store saved", saved, checktest.Must(b.Load(t.Context(), "shared", 0))(t))
 		if n%2 == 0 {
 			mustSet(t, b, board.Seen{Key: x, List: "other", Revision: n, Current: true})
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
@@ -30,13 +31,13 @@ type contents struct {
 // contentsOf reads all lists and chats, what chats have seen, and what changeMuch sets.
 func contentsOf(t testing.TB, s board.Store, keys ...board.Key) contents {
 	t.Helper()
-	c := contents{Must(s.Find(t.Context(), board.Query{Deleted: true}))(t), map[string][]todo.Snapshot{}, map[board.Key][]board.Seen{},
-		Must(s.Chats(t.Context(), board.ChatQuery{}))(t), Must(s.Keyed(t.Context(), muchKey))(t)}
+	c := contents{checktest.Must(s.Find(t.Context(), board.Query{Deleted: true}))(t), map[string][]todo.Snapshot{}, map[board.Key][]board.Seen{},
+		checktest.Must(s.Chats(t.Context(), board.ChatQuery{}))(t), checktest.Must(s.Keyed(t.Context(), muchKey))(t)}
 	for _, newest := range c.Newest {
-		c.Histories[newest.List.ID] = Must(s.History(t.Context(), newest.List.ID, 0, 0))(t)
+		c.Histories[newest.List.ID] = checktest.Must(s.History(t.Context(), newest.List.ID, 0, 0))(t)
 	}
 	for _, key := range keys {
-		c.Seen[key] = Must(s.Seen(t.Context(), key))(t)
+		c.Seen[key] = checktest.Must(s.Seen(t.Context(), key))(t)
 	}
 	return c
 }
@@ -191,7 +192,7 @@ func ownReads(t *testing.T, s board.Store) {
 // severalSaves tests that what one transaction saved of several lists, and of one list
 // several times, is stored in this order, and that who pages by Seq misses none of it.
 func severalSaves(t *testing.T, s board.Store) {
-	start := Must(s.Position(t.Context()))(t)
+	start := checktest.Must(s.Position(t.Context()))(t)
 	begun(t, s)
 	var saved []todo.Snapshot
 	mustUpdate(t, s, board.Key{Chat: "x"}, func(tx board.Tx) error {
@@ -208,7 +209,7 @@ func severalSaves(t *testing.T, s board.Store) {
 		}
 		return nil
 	})
-	checkEqual(t, "history", []todo.Snapshot{saved[0], saved[3]}, Must(s.History(t.Context(), "a", 1, 0))(t))
+	checkEqual(t, "history", []todo.Snapshot{saved[0], saved[3]}, checktest.Must(s.History(t.Context(), "a", 1, 0))(t))
 	want := []todo.Snapshot{saved[1], saved[2], saved[3], saved[4]}
 	after, before := start, int64(0)
 	for i := range want {
@@ -224,7 +225,7 @@ func severalSaves(t *testing.T, s board.Store) {
 		checkEqual(t, "a page backwards", want[len(want)-1-i], back[0])
 		after, before = forth[0].Seq, back[0].Seq
 	}
-	if end := Must(s.Position(t.Context()))(t); end < after {
+	if end := checktest.Must(s.Position(t.Context()))(t); end < after {
 		t.Errorf("position %d is before what can be read, %d", end, after)
 	}
 }
@@ -362,7 +363,7 @@ func ordered(t *testing.T, s board.Store) {
 		}
 	}
 	var got []string
-	for _, item := range Must(s.Load(t.Context(), "held", 0))(t).Items {
+	for _, item := range checktest.Must(s.Load(t.Context(), "held", 0))(t).Items {
 		got = append(got, item.Text)
 	}
 	checkEqual(t, "order of updates", want, got)
@@ -396,7 +397,7 @@ func waiting(t *testing.T, s board.Store) {
 	if err := receive(t, "the next update", later); err != nil {
 		t.Error(err)
 	}
-	if got := Must(s.Load(t.Context(), "held", 0))(t); got.Revision != 2 {
+	if got := checktest.Must(s.Load(t.Context(), "held", 0))(t); got.Revision != 2 {
 		t.Errorf("revision %d", got.Revision)
 	}
 }
