@@ -49,8 +49,8 @@ func Claims(t *testing.T, agents []*Chat, each int) int {
 				op := claimOp{agent: k, kind: claimKind(random.IntN(5)), step: 1 + random.IntN(claimSteps)}
 				called := time.Since(began)
 				a, err := chat.Try(op.call())
-				if err != nil {
-					t.Error(err)
+				if err != nil || a.Error != nil {
+					t.Error(op, a.Raw, err)
 					return
 				}
 				answer, _, _ := strings.Cut(a.Text(), "\nAnother agent changed the list") // since its last call

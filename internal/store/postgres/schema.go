@@ -63,7 +63,7 @@ func makeSchema(ctx context.Context, tx pgx.Tx, say func(text string)) error {
 	case before > 0 && say == nil:
 		return board.ErrEarlier
 	case before > 0:
-		// Every update reads this table first. Those that have done so end before the lock is granted; others wait.
+		// Every update locks this table first. Those that have done so end before the lock is granted; others wait.
 		if _, err := tx.Exec(ctx, `LOCK TABLE todo_mcp.store`); err != nil {
 			return err
 		}

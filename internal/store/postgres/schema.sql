@@ -186,6 +186,14 @@ CREATE FUNCTION todo_mcp.held(p_principal text, p_chat text, p_mirrors boolean) 
 	SELECT coalesce((SELECT list FROM todo_mcp.seen WHERE principal = p_principal AND chat = p_chat AND mirrors = p_mirrors AND current), '')
 $$;
 
+-- Fails if a name does not lead to a list ('' for none), as it was read to do.
+CREATE FUNCTION todo_mcp.check_name(p_principal text, p_name text, p_list text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	IF p_list <> coalesce((SELECT list FROM todo_mcp.names WHERE principal = p_principal AND name = p_name), '') THEN
+		RAISE 'the name leads to another list' USING ERRCODE = 'serialization_failure';
+	END IF;
+END $$;
+
 -- Removes a list with all that belongs to it.
 CREATE FUNCTION todo_mcp.forget(p_list text) RETURNS void LANGUAGE sql AS $$
 	DELETE FROM todo_mcp.history WHERE list = p_list;

@@ -85,16 +85,17 @@ func (s *Store) try(ctx context.Context, key board.Key, change func(board.Tx) er
 func (t *tx) mayRunAgain(err error) bool { return raced(err) || err != nil && t.conn.Conn().IsClosed() }
 
 // begin begins the transaction, and locks and reads what most changes need: the chat of key, what it has seen, and its
-// current list (or the list with that id). Alone, it waits for all that have locked a list, and lets none begin.
+// current list (or the list with that id). Alone, it waits for the end of all others, and lets none begin.
 func (t *tx) begin(ctx context.Context, key board.Key, alone bool) error {
 	t.pending.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED`)
 	for name, value := range t.store.limits {
 		t.pending.Queue(`SELECT set_config($1, $2, true)`, name, value)
 	}
+	mode := "ROW SHARE" // waits for a move of the schema (see makeSchema), and for who is alone
 	if alone {
-		t.pending.Queue(`SELECT FROM todo_mcp.store`)
-		t.pending.Queue(`LOCK TABLE todo_mcp.lists IN EXCLUSIVE MODE`)
+		mode = "EXCLUSIVE"
 	}
+	t.pending.Queue(`LOCK TABLE todo_mcp.store IN ` + mode + ` MODE`)
 	if todo.IsChatID(key.Chat) {
 		t.queueChat(key.Chat)
 	}
@@ -108,8 +109,11 @@ func (t *tx) begin(ctx context.Context, key board.Key, alone bool) error {
 	})
 }
 
-// commit sends what was written since the last read, and commits.
+// commit sends what was written since the last read, and commits if the names that were read are what they were.
 func (t *tx) commit(ctx context.Context) error {
+	for of := range t.names {
+		t.lockName(of)
+	}
 	t.pending.Queue(`COMMIT`).Exec(func(done pgconn.CommandTag) error {
 		if done.String() != "COMMIT" {
 			return pgx.ErrTxCommitRollback
@@ -166,10 +170,11 @@ type tx struct {
 	store        *Store
 	conn         *pgxpool.Conn
 	pending      *pgx.Batch
-	failed       error            // the error after which no method runs
-	seq          int64            // the first that it may give
-	peeked       map[string]int64 // the Seq of the chats that were read and not locked
-	locked       map[string]bool  // the chats and names that are locked
+	failed       error                // the error after which no method runs
+	seq          int64                // the first that it may give
+	peeked       map[string]int64     // the Seq of the chats that were read and not locked
+	names        map[[2]string]string // the lists of the names (with their principals) that were read and not locked
+	locked       map[string]bool      // the chats and names that are locked
 	writes       bool
 	saves        int64 // how many Seqs it has given
 }
@@ -188,7 +193,7 @@ func (s *Store) newTx(ctx context.Context) (*tx, error) {
 		<-s.room
 		return nil, err
 	}
-	t := &tx{store: s, conn: conn, pending: &pgx.Batch{}, locked: make(map[string]bool), peeked: make(map[string]int64)}
+	t := &tx{store: s, conn: conn, pending: &pgx.Batch{}, locked: make(map[string]bool), peeked: make(map[string]int64), names: make(map[[2]string]string)}
 	t.Saver = tables.Saver{Reader: newReader(t, &s.Health, t.do), Memory: tables.NewMemory(), DB: t, Keep: s.keep, Used: &s.used, Alive: s.Alive, Do: t.do}
 	return t, nil
 }
@@ -249,7 +254,7 @@ func (t *tx) queueSeen(of board.Key) {
 func (t *tx) lockChat(id string) {
 	if !t.locked[id] {
 		t.locked[id] = true
-		t.pending.Queue(`SELECT pg_advisory_xact_lock($1) FROM todo_mcp.store`, lockOf(id)) // see makeSchema
+		t.pending.Queue(`SELECT pg_advisory_xact_lock($1)`, lockOf(id))
 	}
 }
 
@@ -353,11 +358,31 @@ func (t *tx) LockSeen(ctx context.Context, c board.Seen) (all []board.Seen, dama
 	return all, 0, err
 }
 
-// Named implements board.Tx. Until the transaction ends no other one reads or sets the name.
-func (t *tx) Named(ctx context.Context, principal, name string) (string, error) {
-	t.lockChat(principal + "\x00" + name)
-	return t.Reader.Named(ctx, principal, name)
+// Named implements board.Tx. It locks nothing, since some have locked the list by then and some have not.
+func (t *tx) Named(ctx context.Context, principal, name string) (list string, err error) {
+	list, err = t.Reader.Named(ctx, principal, name)
+	if of := [2]string{principal, name}; err == nil && !t.locked[lockedName(of)] {
+		t.names[of] = list
+	}
+	return list, err
 }
+
+// SetName implements board.Tx.
+func (t *tx) SetName(ctx context.Context, principal, name, list string) error {
+	t.lockName([2]string{principal, name})
+	return t.Saver.SetName(ctx, principal, name, list)
+}
+
+// lockName locks the name of a principal. If it no longer leads where [tx.Named] read, the transaction fails and runs again.
+func (t *tx) lockName(of [2]string) {
+	t.lockChat(lockedName(of))
+	if list, isRead := t.names[of]; isRead {
+		t.pending.Queue(`SELECT todo_mcp.check_name($1, $2, $3)`, plain(of[0]), plain(of[1]), plain(list))
+		delete(t.names, of)
+	}
+}
+
+func lockedName(of [2]string) string { return of[0] + "\x00" + of[1] }
 
 func (t *tx) Save(ctx context.Context, next todo.Snapshot) (saved todo.Snapshot, err error) {
 	id := next.List.ID

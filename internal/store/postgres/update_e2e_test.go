@@ -182,6 +182,70 @@ func TestChatsLookAtEachOther(t *testing.T) {
 	}
 }
 
+// Two chats that use a list by its name, which one of them holds, lock nothing in another order.
+func TestChatsOfOneName(t *testing.T) {
+	s := open(t, newDatabase(t))
+	ctx := t.Context()
+	first := board.Key{Principal: "p", Chat: "first"}
+	checktest.Must(storetest.Save(ctx, s, snapshot("a", 1), board.Seen{Key: first, List: "a", Revision: 1, Current: true}))(t)
+	checktest.Check(t, s.Update(ctx, first, func(tx board.Tx) error { return tx.SetName(ctx, "p", "name", "a") }))
+	var runs atomic.Int32
+	use := func(key board.Key, before, between func()) error {
+		return s.Update(ctx, key, func(tx board.Tx) error {
+			runs.Add(1)
+			before()
+			id, err := tx.Named(ctx, "p", "name")
+			between()
+			if err == nil {
+				_, err = tx.Load(ctx, id, 0)
+			}
+			return err
+		})
+	}
+	done, named := make(chan error, 1), make(chan struct{})
+	isNamed := sync.OnceFunc(func() { close(named) })
+	meanwhile := sync.OnceFunc(func() {
+		go func() { done <- use(board.Key{Principal: "p", Chat: "second"}, func() {}, isNamed) }()
+		<-named
+	})
+	if err := errors.Join(use(first, meanwhile, func() {}), <-done); err != nil || runs.Load() != 2 {
+		t.Errorf("two changes ran %d times, %v", runs.Load(), err)
+	}
+}
+
+// A change that runs alone, and another one of its chat that waited with it, do not wait for each other.
+func TestAloneBesideItsChat(t *testing.T) {
+	s, other := both(t)
+	ctx, key := t.Context(), board.Key{Chat: "x"}
+	mustSave(t, s, "a", 1)
+	nothing := func(board.Tx) error { return nil }
+	warm := nothing // so that three connections know the statements, and lock nothing to learn them
+	for n := range 3 {
+		inner := warm
+		warm = func(board.Tx) error { return s.Update(ctx, board.Key{Chat: fmt.Sprint(n)}, inner) }
+	}
+	checktest.Check(t, warm(nil))
+	done := make(chan error, 2)
+	begin := func(alone bool) {
+		again, err := s.try(ctx, key, nothing, alone)
+		if again {
+			err = errors.Join(err, errors.New("it must run again"))
+		}
+		done <- err
+	}
+	checktest.Check(t, s.Update(ctx, key, func(board.Tx) error {
+		for n, alone := range []bool{true, false} {
+			go begin(alone)
+			await(t, "it to wait", func() bool {
+				waiting := 0
+				return one(ctx, other.pool, []any{&waiting}, `SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted`) == nil && waiting == n+1
+			})
+		}
+		return nil
+	}))
+	checktest.Check(t, errors.Join(<-done, <-done))
+}
+
 func hold(t *testing.T, address, statement string) {
 	t.Helper()
 	conn := checktest.Must(pgx.Connect(t.Context(), address))(t)

@@ -72,11 +72,14 @@ func (s *Server) makeCluster() error {
 	return s.run("cp", "-a", empty, s.data())
 }
 
+// Log is the path of what the server logs.
+func (s *Server) Log() string { return filepath.Join(s.dir, "log") }
+
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
 // Start starts the server after [Server.Stop], and returns when it takes connections.
 func (s *Server) Start() error {
-	return s.run("pg_ctl", "-D", s.data(), "-w", "-t", "60", "-l", filepath.Join(s.dir, "log"), "-o", s.options, "start")
+	return s.run("pg_ctl", "-D", s.data(), "-w", "-t", "60", "-l", s.Log(), "-o", s.options, "start")
 }
 
 // Stop stops the server in one of PostgreSQL's ways: "fast" ends connections and

@@ -50,6 +50,49 @@ func beginOnce(t *testing.T, stores ...board.Store) {
 	}
 }
 
+// countByName tests that chats which count on the list of a name, and every fifth time begin another one
+// that takes the name, lose no count. They are shared among stores on the same data.
+func countByName(t *testing.T, stores ...board.Store) {
+	const writers, each = 6, 10
+	ctx := context.Background()
+	var all sync.WaitGroup
+	for w := range writers {
+		key := board.Key{Principal: "p", Chat: fmt.Sprint("of a name", w)}
+		all.Go(func() {
+			for n := range each {
+				err := stores[w%len(stores)].Update(ctx, key, func(tx board.Tx) error {
+					id, err := tx.Named(ctx, "p", "counts")
+					now := list(fmt.Sprint("counts", w, " ", n), "counts", 1)
+					now.List.Principal, now.Items[0].Text = "p", "0"
+					if err == nil && id != "" {
+						var before todo.Snapshot
+						if before, err = tx.Load(ctx, id, 0); before.Revision < 5 {
+							before.Revision++
+							now.List, now.Revision = before.List, before.Revision
+						}
+						now.Items[0].Text = before.Items[0].Text
+					}
+					if err != nil {
+						return err
+					}
+					count, _ := strconv.Atoi(now.Items[0].Text)
+					now.Items[0].Text = fmt.Sprint(count + 1)
+					if _, err = tx.Save(ctx, now); err == nil && now.Revision == 1 {
+						err = tx.SetName(ctx, "p", "counts", now.List.ID)
+					}
+					return errors.Join(err, tx.See(ctx, board.Seen{Key: key, List: now.List.ID, Revision: now.Revision, Current: true}))
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	last := checktest.Must(stores[0].Load(ctx, checktest.Must(stores[0].Named(ctx, "p", "counts"))(t), 0))(t)
+	checktest.Same(t, "the count", last.Items[0].Text, fmt.Sprint(writers*each))
+}
+
 // linearizable tests that concurrent updates of one list, of as many keys and by two
 // stores on the same data, lose none of their increments, and that nobody reads an
 // older revision after a newer one, in a transaction or not.

@@ -437,6 +437,7 @@ func RunDurable(t *testing.T, open func(path string) (board.Store, error)) {
 	t.Run("shared, chats", func(t *testing.T) { sharedChats(t, both[0], both[1]) })
 	t.Run("shared, read", func(t *testing.T) { shared(t, both[0], both[1]) })
 	t.Run("shared, linearizable", func(t *testing.T) { linearizable(t, both[0], both[1]) })
+	t.Run("shared, named", func(t *testing.T) { countByName(t, both[0], both[1]) })
 	t.Run("shared, begin once", func(t *testing.T) { beginOnce(t, both[0], both[1]) })
 }
 
