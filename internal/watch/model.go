@@ -34,6 +34,7 @@ type model struct {
 	note      string // painted; replaces the keys in the last line until the next key
 	undo      []edit // inverse edits, newest last
 	underWay  int    // number of unanswered edits
+	undoes    int    // how often to undo when they are answered
 	effect    effect // what the viewer must still do
 }
 
@@ -196,6 +197,7 @@ func (m *model) mayEdit() bool {
 // edited shows the outcome of an edit and remembers how to undo it.
 func (m *model) edited(e edit, before todo.Snapshot, out board.Outcome, err error) {
 	if err != nil {
+		m.undoes = 0
 		m.say(bad, "Not changed: "+rootCause(err))
 		return
 	}
@@ -209,6 +211,10 @@ func (m *model) edited(e edit, before todo.Snapshot, out board.Outcome, err erro
 	default:
 		m.undo = append(m.undo, e.inverse(after))
 		m.say(done, pastTense(e, before)+"  (u undo)")
+	}
+	if m.undoes > 0 && m.underWay == 0 {
+		m.undoes--
+		m.undoLast()
 	}
 }
 
@@ -276,7 +282,7 @@ func (m *model) copyCommand(s todo.Snapshot) {
 
 func (m *model) undoLast() {
 	if m.underWay > 0 {
-		m.say(dim, "Not undone: your last change is still being saved.")
+		m.undoes++
 		return
 	}
 	if len(m.undo) == 0 {

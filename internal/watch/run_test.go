@@ -384,6 +384,13 @@ func TestUndo(t *testing.T) {
 		t.Errorf("undone: %q", items(out.After))
 	}
 	do(undo, "Nothing was undone")
+	m.underWay = 1 // the screen may show an edit before it is answered
+	isSent := m.press("u").edit != nil
+	m.underWay = 0
+	do(edit{Edit: tick, list: shown.List.ID}, "“A”: completed")
+	if e := m.take().edit; isSent || e == nil || e.Do != todo.EditUndo {
+		t.Errorf("u while an edit is under way: sent at once: %t, then %+v", isSent, e)
+	}
 }
 
 // A store and a server say how lists stand and what they were.
