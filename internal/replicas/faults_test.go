@@ -3,6 +3,7 @@
 package replicas
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -239,7 +240,12 @@ type database struct {
 func newDatabase(t testing.TB) database {
 	t.Helper()
 	s := checktest.Must(postgrestest.New())(t)
-	t.Cleanup(s.Close)
+	t.Cleanup(func() {
+		if said, err := os.ReadFile(s.Log()); err != nil || bytes.Contains(said, []byte("deadlock")) {
+			t.Errorf("calls waited for each other: %s, %v", said, err)
+		}
+		s.Close()
+	})
 	address := checktest.Must(s.NewDatabase())(t)
 	return database{s, address}
 }
