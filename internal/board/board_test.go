@@ -273,35 +273,3 @@ func TestSlowFollowerLosesTheOldestCalls(t *testing.T) {
 	calls.Close()
 	checktest.Is(t, "closed", checktest.Err(calls.Next(t.Context())), board.ErrClosed)
 }
-
-// W2: a writer is answered when those who follow calls have dealt with the call, and of
-// one that does not it waits for a short time.
-func TestFollowersDealWithACallFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := board.NewBoard(memory.New())
-		defer b.Close()
-		calls := b.As("").Calls()
-		defer calls.Close()
-		answered := make(chan time.Time, 2)
-		write := func() {
-			apply(t, b, board.Write{Target: target("a"), Change: add("A")})
-			answered <- time.Now()
-		}
-		go write()
-		must(calls.Next(t.Context()))(t)
-		synctest.Wait()
-		early := len(answered)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-		defer cancel()
-		_, _ = calls.Next(ctx) // it has dealt with the first
-		if synctest.Wait(); early != 0 || len(answered) != 1 {
-			t.Errorf("W2: %d answers before the follower was ready, %d after", early, len(answered))
-		}
-		<-answered
-		began := time.Now()
-		write()
-		if took := (<-answered).Sub(began); took == 0 || took > 100*time.Millisecond {
-			t.Errorf("W2: a follower that does not go on delays its writer for %s", took)
-		}
-	})
-}

@@ -94,26 +94,15 @@ func (w *follower) Close() {
 	}
 }
 
-// deliverOwn delivers a call of this process, and waits for followers of calls, handoverTimeout at most.
+// deliverOwn hands a call of this process to followers of calls.
 func (f *feed) deliverOwn(out Outcome) {
-	f.mu.RLock()
-	if len(f.callers) == 0 {
-		f.mu.RUnlock()
-		return
-	}
-	way := &handover{done: make(chan struct{})}
-	way.left.Store(1) // until all are delivered
-	call := Call{List: out.After, Changed: out.Changed, handover: way}
+	call := Call{List: out.After, Changed: out.Changed}
 	if !call.Changed {
 		call.ID = NewID()[:callIDLength]
 	}
+	f.mu.RLock()
+	defer f.mu.RUnlock()
 	f.callers.deliver(call)
-	f.mu.RUnlock()
-	way.finish()
-	select {
-	case <-way.done:
-	case <-time.After(handoverTimeout):
-	}
 }
 
 // deliver delivers a call to those that want its list. The caller must hold the feed's mu, for reading.

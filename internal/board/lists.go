@@ -300,7 +300,7 @@ func (l Lists) WatchRevisions(want func(todo.Snapshot) bool) *Watcher {
 
 // Calls returns a follower of all calls on these lists from now on, in any process. It must be closed.
 func (l Lists) Calls() *Calls {
-	c := &Calls{waiting: make(chan *Call, maxWaitingCalls)}
+	c := &Calls{waiting: make(chan Call, maxWaitingCalls)}
 	c.all, c.want, c.keep = l.board.feed.callers, l.owns, c.keepLast
 	l.board.feed.follow(&c.follower)
 	return c

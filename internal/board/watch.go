@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
@@ -55,69 +53,41 @@ type Call struct {
 	Changed bool          // the call made List's revision
 	// ID distinguishes calls that left a list at one revision; empty for the call that made it.
 	ID string
-
-	handover *handover // nil for a call that nobody waits for
 }
 
 const (
-	callIDLength    = 6                     // of a [Call]'s id, unique among calls at one revision of one list
-	maxWaitingCalls = 256                   // of a slow follower; beyond it the oldest are dropped
-	maxHandovers    = 16                    // that may wait for one follower before callers no longer wait for it
-	handoverTimeout = 50 * time.Millisecond // for front ends to be sent a call before its caller is answered (W2)
+	callIDLength    = 6   // of a [Call]'s id, unique among calls at one revision of one list
+	maxWaitingCalls = 256 // of a slow follower; beyond it the oldest are dropped
 )
 
-// Calls follows calls as they are made. It receives every call of this process before its caller is answered,
+// Calls follows calls as they are made. It is handed every call of this process before its caller is answered,
 // and soon after them the calls of other processes that made a revision; of several that change one list in
 // quick succession there, perhaps only the last. A slow follower loses its oldest calls.
 type Calls struct {
 	follower
-	waiting chan *Call
-	taken   *handover // of the call that Next returned last; nil for none
-}
-
-// handover is a call of this process that followers have not all dealt with.
-type handover struct {
-	left atomic.Int32 // how many have not
-	done chan struct{}
-}
-
-// finish says that one follower has dealt with the call, or dropped it.
-func (h *handover) finish() {
-	if h != nil && h.left.Add(-1) == 0 {
-		close(h.done)
-	}
+	waiting chan Call
 }
 
 // keepLast keeps a call, and drops the oldest if too many wait.
 func (c *Calls) keepLast(call Call) {
-	if len(c.waiting) >= maxHandovers {
-		call.handover = nil
-	}
-	if call.handover != nil {
-		call.handover.left.Add(1)
-	}
 	for {
 		select {
-		case c.waiting <- &call:
+		case c.waiting <- call:
 			return
 		default:
 		}
 		select {
-		case oldest := <-c.waiting:
-			oldest.handover.finish()
+		case <-c.waiting:
 		default:
 		}
 	}
 }
 
-// Next finishes the call before, and waits for the next; or returns ctx's error, or [ErrClosed] if closed.
+// Next waits for the next call; or returns ctx's error, or [ErrClosed] if closed.
 func (c *Calls) Next(ctx context.Context) (Call, error) {
-	c.taken.finish()
-	c.taken = nil
 	select {
 	case call := <-c.waiting:
-		c.taken = call.handover
-		return *call, nil
+		return call, nil
 	case <-c.open.Done():
 		return Call{}, ErrClosed
 	case <-ctx.Done():
