@@ -64,7 +64,7 @@ func (b *Board) Process() string { return b.process }
 func (b *Board) Watching() int {
 	b.feed.mu.RLock()
 	defer b.feed.mu.RUnlock()
-	return len(b.feed.watchers) + len(b.feed.callers)
+	return len(b.feed.followers)
 }
 
 // As returns the lists of one principal, and access to no others; the empty principal is the server itself.

@@ -287,8 +287,7 @@ const purgeBatch = 50
 // with each snapshot in the order of the store, and must not block. The watcher must be closed.
 func (l Lists) Watch(want func(todo.Snapshot) bool) *Watcher {
 	w := &Watcher{pending: make(map[string]todo.Snapshot), ready: make(chan struct{}, 1)}
-	w.all, w.want = l.board.feed.watchers, func(s todo.Snapshot) bool { return l.owns(s) && (want == nil || want(s)) }
-	w.keep = w.keepNewest
+	w.want, w.keep = func(s todo.Snapshot) bool { return l.owns(s) && (want == nil || want(s)) }, w.keepNewest
 	l.board.feed.follow(&w.follower)
 	return w
 }
@@ -301,7 +300,7 @@ func (l Lists) WatchRevisions(want func(todo.Snapshot) bool) *Watcher {
 // Calls returns a follower of all calls on these lists from now on, in any process. It must be closed.
 func (l Lists) Calls() *Calls {
 	c := &Calls{waiting: make(chan Call, maxWaitingCalls)}
-	c.all, c.want, c.keep = l.board.feed.callers, l.owns, c.keepLast
+	c.calls, c.want, c.keep = true, l.owns, c.keepLast
 	l.board.feed.follow(&c.follower)
 	return c
 }
