@@ -37,7 +37,7 @@ type Option func(*Board)
 func WithClock(now func() time.Time) Option { return func(b *Board) { b.now = now } }
 
 // WithArchiveAfter makes settled lists that nobody changed for that long count as archived, and
-// lists left open after [todo.LapseAfter]; 0, the default, is never. This is decided when a list
+// open lists after [todo.LapseAfter]; 0, the default, is never. This is decided when a list
 // is read, not stored (see [todo.Snapshot.Archived]), so a new setting has its effect at once.
 func WithArchiveAfter(age time.Duration) Option { return func(b *Board) { b.archiveAfter = age } }
 

@@ -55,27 +55,17 @@ func (l Lists) Load(ctx context.Context, list string, revision int64) (todo.Snap
 		return todo.Snapshot{}, errNoSnapshot
 	}
 	if err == nil && revision == 0 {
-		return l.archived(ctx, l.attendance(), s)
+		return l.board.archived(s), nil
 	}
 	return s, err
 }
 
-// archived returns a newest snapshot, Archived and Lapsed as [WithArchiveAfter] says if no agent of the list is here.
+// archived returns a newest snapshot, Archived and Lapsed as [WithArchiveAfter] says.
 func (b *Board) archived(s todo.Snapshot) todo.Snapshot {
 	age := b.now().Sub(s.Updated)
 	s.Lapsed = b.archiveAfter > 0 && !s.Archived && s.Open() && age >= todo.LapseAfter
 	s.Archived = s.Archived || s.Lapsed || b.archiveAfter > 0 && s.Settled() && age >= b.archiveAfter
 	return s
-}
-
-// archived is [Board.archived], but a list whose agent is here does not lapse.
-func (l Lists) archived(ctx context.Context, who *attendance, s todo.Snapshot) (todo.Snapshot, error) {
-	if s = l.board.archived(s); !s.Lapsed {
-		return s, nil
-	}
-	agent, err := who.attend(ctx, s)
-	s.Lapsed, s.Archived = !agent.Here, !agent.Here
-	return s, err
 }
 
 // Find reads the newest snapshot of each list that matches. It sets q.Principal, except for
@@ -89,9 +79,8 @@ func (l Lists) Find(ctx context.Context, q Query) ([]todo.Snapshot, error) {
 		q.Workspace = new(todo.Folder(*q.Workspace))
 	}
 	found, err := l.board.store.Find(ctx, q)
-	who := l.attendance()
-	for i := 0; err == nil && i < len(found); i++ {
-		found[i], err = l.archived(ctx, who, found[i])
+	for i := range found {
+		found[i] = l.board.archived(found[i])
 	}
 	if !q.OldestFirst && q.AfterSeq == 0 && q.BeforeSeq == 0 {
 		slices.SortStableFunc(found, func(a, b todo.Snapshot) int { return b.Updated.Compare(a.Updated) })

@@ -221,7 +221,7 @@ const (
 // IdleAfter is for how long after its last write an agent counts as working.
 const IdleAfter = 10 * time.Minute
 
-// LapseAfter is how long after its last change a list that is left open counts as archived.
+// LapseAfter is how long after its last change an open list counts as archived.
 const LapseAfter = 14 * 24 * time.Hour
 
 // Rests reports whether no agent works on a list in this state.

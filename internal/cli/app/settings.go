@@ -146,7 +146,7 @@ func (s *Settings) listRows() []*Setting {
 		{StoreGroup, "store-notices", "", secret(text(&s.Notices, "ADDRESS")),
 			"address of a postgres:// store past its pooler, for notices of changes; without it a pooled store is polled 20 times a second"},
 		{StoreGroup, "archive-after", "24", number(&s.Archive, "HOURS", time.Hour, 0, 1_000_000),
-			"how many hours after its last change a settled list counts as archived, and one left open after two weeks; 0 is never"},
+			"how many hours after its last change a settled list counts as archived, and an open one after two weeks; 0 is never"},
 		{StoreGroup, "request-timeout", "10", number(&s.Request, "SECONDS", time.Second, 1, 600),
 			"how many seconds a call, a page or a command may wait for the store"},
 		{KeepGroup, "keep-revisions", "1000", number(&s.Keep.Revisions, "N", 1, 0, 1_000_000),
