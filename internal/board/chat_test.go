@@ -38,8 +38,8 @@ func TestChatsAreAmongLists(t *testing.T) {
 	}
 	expect := func(when string, lists board.Lists, want ...string) {
 		t.Helper()
-		found := must(lists.WithChats(t.Context(), must(lists.Find(t.Context(), board.Query{}))(t)))(t)
-		states := must(lists.States(t.Context(), found...))(t)
+		found, states, err := lists.WithChats(t.Context(), must(lists.Find(t.Context(), board.Query{}))(t))
+		checkErr(t, err)
 		var got []string
 		for _, s := range found {
 			line := fmt.Sprintf("%s %s %s", s.Title(), states[s.List.ID].State, states[s.List.ID].Asks)

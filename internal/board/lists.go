@@ -319,7 +319,7 @@ func (l Lists) During(ctx context.Context, from, to time.Time, with todo.Changed
 	if now := l.board.now(); now.Before(from) || !now.Before(to) {
 		return nil
 	}
-	chats, states, err := l.StatesWithChats(ctx, nil)
+	chats, states, err := l.WithChats(ctx, nil)
 	for _, s := range chats {
 		if st := states[s.List.ID]; err == nil && (st.State == todo.Working || st.State == todo.Waiting) {
 			err = with(st, func(yield func(todo.Snapshot, error) bool) { yield(s, nil) })

@@ -13,32 +13,42 @@ import (
 
 // States returns how lists stand, by id.
 func (l Lists) States(ctx context.Context, lists ...todo.Snapshot) (map[string]todo.Standing, error) {
-	return l.states(ctx, l.attendance(lists...), lists)
+	return l.attendance(lists, nil).states(ctx, lists)
 }
 
-// StatesWithChats is [Lists.WithChats] and [Lists.States] of what it returns, and reads the chats once for both.
-func (l Lists) StatesWithChats(ctx context.Context, lists []todo.Snapshot) (all []todo.Snapshot, states map[string]todo.Standing, err error) {
-	who := l.attendance(lists...)
-	if all, err = l.withChats(ctx, who, lists); err == nil {
-		states, err = l.states(ctx, who, all)
+// WithChats adds to lists, as [todo.Chat.AsList], the chats of the identity's own user that are shown as lists, see
+// hasRow, and returns how all of them stand. The chats become the Parent of lists of their sub-agents.
+func (l Lists) WithChats(ctx context.Context, lists []todo.Snapshot) (all []todo.Snapshot, states map[string]todo.Standing, err error) {
+	q := ChatQuery{UsedSince: l.board.now().Add(-chatAge)}
+	if !l.all {
+		q.Principal, q.User = &l.id.Principal, &l.id.Subject
 	}
-	return all, states, err
-}
-
-func (l Lists) states(ctx context.Context, who *attendance, lists []todo.Snapshot) (map[string]todo.Standing, error) {
-	states := make(map[string]todo.Standing, len(lists))
-	for _, s := range lists {
-		var agent todo.Agent
-		if !s.Done() && !s.Archived && s.List.Conversation != "" {
-			var err error
-			if agent, err = who.attend(ctx, s); err != nil {
-				return nil, err
-			}
+	chats, err := l.board.store.Chats(ctx, q)
+	if err != nil {
+		return nil, nil, err
+	}
+	who, without := l.attendance(lists, chats), make(map[string]bool)
+	for _, c := range slices.Backward(chats) {
+		has, err := who.hasRow(ctx, c)
+		if err != nil {
+			return nil, nil, err
 		}
-		states[s.List.ID] = s.Stands(agent, l.board.now())
+		if has {
+			without[c.ID] = true
+			lists = append(lists, c.AsList())
+		}
 	}
-	return states, nil
+	for i, s := range lists {
+		if s.List.Parent == "" && without[s.List.ParentConversation] {
+			lists[i].List.Parent = s.List.ParentConversation
+		}
+	}
+	states, err = who.states(ctx, lists)
+	return lists, states, err
 }
+
+// chatAge is how long ago [Lists.WithChats] requires a chat to have been used.
+const chatAge = 7 * 24 * time.Hour
 
 // Together returns the lists of the sub-agents of a main list, and the states of all of them, by id.
 func (l Lists) Together(ctx context.Context, main todo.Snapshot) (subs []todo.Snapshot, states map[string]todo.Standing, err error) {
@@ -75,44 +85,66 @@ func (l Lists) Saw(ctx context.Context, s todo.Snapshot) (todo.Snapshot, error) 
 // sharedRest is how long after its last write a list of a shared key counts as held, although not current.
 const sharedRest = time.Hour
 
-// attendance finds who holds lists, and what they do. It reads each chat, and asks for each process, once.
+// attendance finds who holds lists, and what they do. It reads each chat once.
 type attendance struct {
 	lists   Lists
-	asked   int                 // for how many lists or chats
-	read    map[string]bool     // principals of which all current lists are read
-	knows   map[string]bool     // principals of which all chats are read
+	few     bool                // reads of each list, and of each chat, what is asked for
+	read    map[string]bool     // principals of which all current lists and recent chats are read
 	holders map[string][]Seen   // by list
 	current map[string][]string // the lists that chats hold, by chat
 	chats   map[string]todo.Chat
-	alive   map[string]bool // processes
 	open    map[string]bool // whether lists that were read are open, and not archived
 }
 
-// fewLists is how many lists attendance looks up one by one, before it reads those of all chats of a principal.
+// fewLists is how many open lists and chats attendance looks up one by one. Of more it reads all of their principal.
 const fewLists = 8
 
-// attendance returns an attendance that knows the newest snapshots read.
-func (l Lists) attendance(read ...todo.Snapshot) *attendance {
-	a := &attendance{lists: l, read: make(map[string]bool), knows: make(map[string]bool), holders: make(map[string][]Seen), current: make(map[string][]string),
-		chats: make(map[string]todo.Chat), alive: make(map[string]bool), open: make(map[string]bool, len(read))}
-	for _, s := range read {
-		a.open[s.List.ID] = s.Open() && !s.Archived
+// attendance returns an attendance for the newest snapshots of lists, and for chats.
+func (l Lists) attendance(lists []todo.Snapshot, chats []todo.Chat) *attendance {
+	a := &attendance{lists: l, read: make(map[string]bool), holders: make(map[string][]Seen), current: make(map[string][]string),
+		chats: make(map[string]todo.Chat, len(chats)), open: make(map[string]bool, len(lists))}
+	for _, c := range chats {
+		a.chats[c.ID] = c
 	}
+	n := len(chats)
+	for _, s := range lists {
+		a.open[s.List.ID] = s.Open() && !s.Archived
+		if !s.Done() && !s.Archived {
+			n++
+		}
+	}
+	a.few = n <= fewLists
 	return a
+}
+
+// states returns how lists stand, by id.
+func (a *attendance) states(ctx context.Context, lists []todo.Snapshot) (map[string]todo.Standing, error) {
+	states := make(map[string]todo.Standing, len(lists))
+	for _, s := range lists {
+		var agent todo.Agent
+		if !s.Done() && !s.Archived && s.List.Conversation != "" {
+			var err error
+			if agent, err = a.attend(ctx, s); err != nil {
+				return nil, err
+			}
+		}
+		states[s.List.ID] = s.Stands(agent, a.lists.board.now())
+	}
+	return states, nil
 }
 
 // attend returns what is known of the agents that hold a list.
 func (a *attendance) attend(ctx context.Context, s todo.Snapshot) (agent todo.Agent, err error) {
 	if s.IsChat() {
-		chat, err := a.chat(ctx, s.List.Principal, s.List.ID)
+		chat, err := a.chat(ctx, s.List.ID)
 		if err == nil {
 			agent.Here, err = a.hasRow(ctx, chat)
 		}
 		return agent.And(chat), err
 	}
-	isRead, err := a.readAll(ctx, s.List.Principal)
+	err = a.readAll(ctx, s.List.Principal)
 	on := a.holders[s.List.ID]
-	if err == nil && !isRead {
+	if err == nil && a.few {
 		on, err = a.lists.board.store.SeenOn(ctx, s.List.Principal, s.List.ID)
 	}
 	for _, h := range on {
@@ -120,7 +152,7 @@ func (a *attendance) attend(ctx context.Context, s todo.Snapshot) (agent todo.Ag
 			continue
 		}
 		var chat todo.Chat
-		if chat, err = a.chat(ctx, s.List.Principal, h.Chat); err == nil && a.isHere(chat) {
+		if chat, err = a.chat(ctx, h.Chat); err == nil && a.lists.board.isHere(chat) {
 			agent.Here = true
 			agent = agent.And(chat)
 		}
@@ -128,59 +160,43 @@ func (a *attendance) attend(ctx context.Context, s todo.Snapshot) (agent todo.Ag
 	// A key that several chats share has one current list: that of the chat which wrote last.
 	if err == nil && !agent.Here && todo.IsSeveral(s.List.Conversation) && a.lists.board.now().Sub(s.Worked) <= sharedRest {
 		var chat todo.Chat
-		chat, err = a.chat(ctx, s.List.Principal, s.List.Conversation)
-		agent.Here = a.isHere(chat)
+		chat, err = a.chat(ctx, s.List.Conversation)
+		agent.Here = a.lists.board.isHere(chat)
 	}
 	return agent, err
 }
 
-// readAll counts its calls. After [fewLists] it reads the current lists of a principal, once, and returns true.
-func (a *attendance) readAll(ctx context.Context, of string) (bool, error) {
-	if a.asked++; a.asked <= fewLists || a.read[of] {
-		return a.read[of], nil
+// readAll reads the current lists of a principal, and the chats used within chatAge, once, unless few are asked for.
+func (a *attendance) readAll(ctx context.Context, of string) error {
+	if a.few || a.read[of] {
+		return nil
 	}
-	on, err := a.lists.board.store.SeenOn(ctx, of, "")
+	store := a.lists.board.store
+	on, err := store.SeenOn(ctx, of, "")
+	if err != nil {
+		return err
+	}
+	chats, err := store.Chats(ctx, ChatQuery{Principal: &of, UsedSince: a.lists.board.now().Add(-chatAge)})
 	for _, s := range on {
 		a.holders[s.List] = append(a.holders[s.List], s)
 		a.current[s.Chat] = append(a.current[s.Chat], s.List)
 	}
+	for _, c := range chats {
+		a.chats[c.ID] = c
+	}
 	a.read[of] = err == nil
-	return true, err
+	return err
 }
 
-// chat reads a chat of a principal, once. After [fewLists] it reads all that were used within chatAge.
-func (a *attendance) chat(ctx context.Context, of, id string) (c todo.Chat, err error) {
+// chat reads a chat, once.
+func (a *attendance) chat(ctx context.Context, id string) (c todo.Chat, err error) {
 	c, known := a.chats[id]
-	if !known && a.asked > fewLists && !a.knows[of] {
-		a.knows[of] = true
-		all, err := a.lists.board.store.Chats(ctx, ChatQuery{Principal: &of, UsedSince: a.lists.board.now().Add(-chatAge)})
-		if err != nil {
-			return c, err
-		}
-		for _, chat := range all {
-			a.chats[chat.ID] = chat
-		}
-		c, known = a.chats[id]
-	}
 	if !known {
 		if c, err = a.lists.board.store.Chat(ctx, id); err == nil {
 			a.chats[id] = c
 		}
 	}
 	return c, err
-}
-
-// isHere is [Board.isHere], and asks the store once for each process.
-func (a *attendance) isHere(c todo.Chat) bool {
-	board := a.lists.board
-	return c.IsHere(board.now(), alive(func(process string) bool {
-		is, asked := a.alive[process]
-		if !asked {
-			is = board.isAlive(process)
-			a.alive[process] = is
-		}
-		return is
-	}))
 }
 
 // alive returns what [todo.Chat.IsHere] needs. server reports whether a todo-mcp is alive, as [Store.Alive].
@@ -254,44 +270,6 @@ func (l Lists) hearKnown(ctx context.Context, c Conversation, heard func(c *todo
 	return err
 }
 
-// chatAge is how long ago [Lists.WithChats] requires a chat to have been used.
-const chatAge = 7 * 24 * time.Hour
-
-// WithChats adds to lists, as [todo.Chat.AsList], the chats of the identity's own user that are shown as lists, see
-// hasRow. They become the Parent of lists of their sub-agents.
-func (l Lists) WithChats(ctx context.Context, lists []todo.Snapshot) ([]todo.Snapshot, error) {
-	return l.withChats(ctx, l.attendance(lists...), lists)
-}
-
-func (l Lists) withChats(ctx context.Context, who *attendance, lists []todo.Snapshot) ([]todo.Snapshot, error) {
-	q := ChatQuery{UsedSince: l.board.now().Add(-chatAge)}
-	if !l.all {
-		q.Principal, q.User = &l.id.Principal, &l.id.Subject
-	}
-	chats, err := l.board.store.Chats(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	without := make(map[string]bool)
-	for _, c := range slices.Backward(chats) {
-		who.chats[c.ID] = c
-		has, err := who.hasRow(ctx, c)
-		if err != nil {
-			return nil, err
-		}
-		if has {
-			without[c.ID] = true
-			lists = append(lists, c.AsList())
-		}
-	}
-	for i, s := range lists {
-		if s.List.Parent == "" && without[s.List.ParentConversation] {
-			lists[i].List.Parent = s.List.ParentConversation
-		}
-	}
-	return lists, nil
-}
-
 // ChatAsList returns a chat of the identity's user as a list, Deleted if [Lists.WithChats] leaves it out.
 func (l Lists) ChatAsList(ctx context.Context, id string) (todo.Snapshot, error) {
 	c, err := l.board.store.Chat(ctx, id)
@@ -299,7 +277,7 @@ func (l Lists) ChatAsList(ctx context.Context, id string) (todo.Snapshot, error)
 		return todo.Snapshot{}, cmp.Or(err, errNoSnapshot)
 	}
 	s := c.AsList()
-	has, err := l.attendance().hasRow(ctx, c)
+	has, err := l.attendance(nil, nil).hasRow(ctx, c)
 	s.Deleted = !has
 	return s, err
 }
@@ -307,29 +285,26 @@ func (l Lists) ChatAsList(ctx context.Context, id string) (todo.Snapshot, error)
 // hasRow reports whether a chat is shown as a list: hooks say what its agent does, the chat is here,
 // it holds no open list, and it is not a sub-agent's.
 func (a *attendance) hasRow(ctx context.Context, c todo.Chat) (bool, error) {
-	if c.Parent != "" || c.Doing == todo.NotKnown || !a.isHere(c) {
+	if c.Parent != "" || c.Doing == todo.NotKnown || !a.lists.board.isHere(c) {
 		return false, nil
 	}
-	isRead, err := a.readAll(ctx, c.Principal)
+	err := a.readAll(ctx, c.Principal)
 	held := a.current[c.ID]
-	if err == nil && !isRead {
+	if err == nil && a.few {
 		held, err = heldBy(ctx, a.lists.board.store, c)
 	}
 	for _, list := range held {
-		if open, err := a.isOpen(ctx, list); open || err != nil {
+		isOpen, isRead := a.open[list]
+		if !isRead && err == nil {
+			var s todo.Snapshot
+			s, err = a.lists.Load(ctx, list, 0)
+			isOpen, err = err == nil && s.Open() && !s.Archived, PassOver(err)
+		}
+		if isOpen || err != nil {
 			return false, err
 		}
 	}
 	return err == nil, err
-}
-
-// isOpen reports whether a list is open, and not archived.
-func (a *attendance) isOpen(ctx context.Context, list string) (bool, error) {
-	if is, isRead := a.open[list]; isRead {
-		return is, nil
-	}
-	s, err := a.lists.Load(ctx, list, 0)
-	return err == nil && s.Open() && !s.Archived, PassOver(err)
 }
 
 // heldBy returns the ids of the current lists of a chat: that of this program's tools and that of its host's tool.

@@ -95,7 +95,8 @@ func TestSubAgentsAreCalledByTheirTasks(t *testing.T) {
 	}
 	checktest.Same(t, "the caller is", checktest.Must(r.lists.Keyed(t.Context(), board.CallKey, "toolu_s4"))(t).Agent, "look")
 	shown := func() account.Board {
-		lists := checktest.Must(r.lists.WithChats(t.Context(), r.all()))(t)
+		lists, _, err := r.lists.WithChats(t.Context(), r.all())
+		checktest.Check(t, err)
 		return account.Sort(account.Groups(lists, checktest.Must(r.lists.States(t.Context(), lists...))(t)), time.Now())
 	}
 	p := shown().Projects()

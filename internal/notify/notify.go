@@ -143,7 +143,7 @@ func (n *Notifier) read(ctx context.Context, now time.Time) (map[string]*account
 	if err != nil {
 		return nil, err
 	}
-	read, states, err := n.Lists.StatesWithChats(ctx, read)
+	read, states, err := n.Lists.WithChats(ctx, read)
 	groups := make(map[string]*account.Group, len(read))
 	for _, f := range account.Groups(read, states) {
 		if f.Main.List.Parent == "" { // else the main list is older

@@ -313,7 +313,7 @@ func (l Local) Follow(ctx context.Context, show func([]todo.Snapshot, bool), _ f
 	defer watcher.Close()
 	lists, err := l.Lists.Find(ctx, board.Query{Limit: maxLists})
 	if err == nil {
-		lists, err = l.Lists.WithChats(ctx, lists)
+		lists, _, err = l.Lists.WithChats(ctx, lists)
 	}
 	if err != nil {
 		return fmt.Errorf("read lists: %w", err)

@@ -77,7 +77,7 @@ func lists(w http.ResponseWriter, r *edge.Request) error {
 func afterChats(r *edge.Request, lists iter.Seq2[todo.Snapshot, error]) iter.Seq2[todo.Snapshot, error] {
 	return func(yield func(todo.Snapshot, error) bool) {
 		ctx, cancel := context.WithTimeout(r.Context(), r.ReadTimeout())
-		chats, err := r.Lists.WithChats(ctx, nil)
+		chats, _, err := r.Lists.WithChats(ctx, nil)
 		cancel()
 		for _, c := range chats {
 			if !yield(c, nil) {
@@ -250,7 +250,7 @@ func readStates(r *edge.Request) ([]listState, error) {
 		return nil, err
 	}
 	found = slices.DeleteFunc(found, func(l todo.Snapshot) bool { return l.Archived || !l.Open() })
-	found, standing, err := r.Lists.StatesWithChats(r.Context(), found)
+	found, standing, err := r.Lists.WithChats(r.Context(), found)
 	if err != nil {
 		return nil, err
 	}

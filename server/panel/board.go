@@ -98,7 +98,7 @@ func (p *Panel) readBoard(ctx context.Context, r *edge.Request) (groups, error) 
 	for i := range read {
 		s.seq = max(s.seq, read[i].Seq)
 	}
-	read, states, err := r.Lists.StatesWithChats(ctx, read)
+	read, states, err := r.Lists.WithChats(ctx, read)
 	if err != nil {
 		return groups{}, err
 	}

@@ -65,13 +65,12 @@ func (o listsOptions) show(ctx context.Context, a *app.App, lists board.Lists) e
 		return err
 	}
 	isCut := o.isPlain() && len(read.lists) == maxLists
+	var states map[string]todo.Standing
 	if !o.archived && *o.search == "" {
-		read.lists, err = lists.WithChats(ctx, read.lists)
+		read.lists, states, err = lists.WithChats(ctx, read.lists)
+	} else {
+		states, err = lists.States(ctx, read.lists...)
 	}
-	if err != nil {
-		return err
-	}
-	states, err := lists.States(ctx, read.lists...)
 	if err != nil {
 		return err
 	}

@@ -250,7 +250,7 @@ func statusList(ctx context.Context, a *app.App, lists board.Lists, args []strin
 	if claudeCode { // an idle chat needs no line: this one is shown in the chat itself
 		return todo.Snapshot{}, nil
 	}
-	chats, err := lists.WithChats(ctx, nil)
+	chats, _, err := lists.WithChats(ctx, nil)
 	chats = slices.DeleteFunc(chats, func(c todo.Snapshot) bool { return c.List.Workspace != app.Absolute(folder) })
 	if err != nil || len(chats) == 0 {
 		return todo.Snapshot{}, err
