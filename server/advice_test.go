@@ -103,8 +103,8 @@ func TestAdviceOfTheBoardCanBeFollowed(t *testing.T) {
 			return c.InOperation("2")
 		}, []string{"TodoWrite " + chattest.Arguments("TodoWrite", "c:A")}, "c:A"},
 		"Write a list of your own": {func(r *chattest.Rig, _ *chattest.Server, c *chattest.Chat) *chattest.Chat {
-			c.Resume(r.Write("", board.Write{Target: board.Target{Conversation: board.Conversation{Key: "its host's"}},
-				Begin: todo.List{Mirrored: true}, Change: chattest.Adds("A")}).List.ID)
+			c.Resume(r.Write("", board.Write{Target: board.Target{Conversation: board.Conversation{Key: "its host's", Mirrors: true}},
+				Change: chattest.Adds("A")}).List.ID)
 			c.Calls("update_todo", `{"id":"1","status":"running"}`).Fails("Write a list of your own").Lacks("list_id")
 			return c
 		}, []string{`create_todos {"items":["A"]}`}, "p:A"},

@@ -44,7 +44,7 @@ func (s *Server) addTool(listed mcp.Tool, tool *tools.Tool, do func(*request, *t
 // as after a compaction of the chat.
 func (s *Server) remind(r *request, tool *tools.Tool, err error, refusal tools.Result) tools.Result {
 	if errors.Is(err, tools.ErrListLeftOut) {
-		if list, err := r.show(board.Target{Conversation: r.who, Agent: r.agent}); err == nil {
+		if list, err := r.show(board.Target{Conversation: r.who}); err == nil {
 			refusal.Text += "\n" + tool.Listing(list).Text
 		}
 	}
@@ -56,7 +56,7 @@ var reads = []string{"TodoRead", "todo_read", "read_todos"}
 
 // read answers a call by a name in reads as a read by the tool that the client is listed.
 func (s *Server) read(r *request, _ *tools.Tool) (tools.Result, error) {
-	list, err := r.show(board.Target{Conversation: r.who, Agent: r.agent})
+	list, err := r.show(board.Target{Conversation: r.who})
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -98,13 +98,13 @@ func (s *Server) call(r *request, tool *tools.Tool) (tools.Result, error) {
 	}
 	var out board.Outcome
 	target, does := call.Target, "saved"
-	target.Conversation, target.Agent = r.who, r.agent
+	target.Conversation = r.who
 	if call.Change == nil {
 		does = "read"
 		out.After, err = r.show(target)
 	} else {
-		w := board.Write{Target: target, Begin: todo.List{ParentConversation: r.parent}, Change: call.Change, Title: cmp.Or(r.said[metaTitle], call.Title),
-			Writer: todo.Writer{Client: r.who.Client, Variant: tool.Name, Agent: r.agent}}
+		w := board.Write{Target: target, Change: call.Change, Title: cmp.Or(r.said[metaTitle], call.Title),
+			Writer: todo.Writer{Client: r.who.Client, Variant: tool.Name, Agent: r.who.Agent}}
 		if len(r.said) > 0 {
 			w.Operation, w.Before = r.operation()
 		}
@@ -124,8 +124,8 @@ func (s *Server) call(r *request, tool *tools.Tool) (tools.Result, error) {
 	if err != nil {
 		return tools.Result{}, fmt.Errorf("the todo list could not be %s: %w", does, err)
 	}
-	if r.ended && r.agent != "" && out.After.Revision > 0 {
-		if _, err := r.lists.Archive(r.ctx, out.After.List.ID, true, todo.Writer{Client: r.who.Client, Agent: r.agent}); err != nil {
+	if r.ended && r.who.Agent != "" && out.After.Revision > 0 {
+		if _, err := r.lists.Archive(r.ctx, out.After.List.ID, true, todo.Writer{Client: r.who.Client, Agent: r.who.Agent}); err != nil {
 			return tools.Result{}, fmt.Errorf("the sub-agent's list could not be archived: %w", err)
 		}
 	}
@@ -138,7 +138,7 @@ func (s *Server) call(r *request, tool *tools.Tool) (tools.Result, error) {
 // findLeft finds an open list that an earlier session may have left to a caller whose own list is first, or none. A
 // failure is ignored.
 func (r *request) findLeft(first todo.List) {
-	r.left, _ = r.lists.Left(r.ctx, board.Target{Conversation: r.who, Agent: r.agent}, first.ID)
+	r.left, _ = r.lists.Left(r.ctx, board.Target{Conversation: r.who}, first.ID)
 }
 
 // show returns the list that a call means; one of revision 0 if its conversation has none.

@@ -168,8 +168,8 @@ func (r *request) findSubAgent() {
 		return
 	}
 	main = r.lists.Own(main)
-	r.agent, r.parent, r.who = todo.AgentName(agent), main.Key, main
-	r.who.Key, r.who.Parent, r.who.Agent, r.who.Name = own, main.Key, r.agent, ""
+	r.who = main
+	r.who.Key, r.who.Parent, r.who.Agent, r.who.Name = own, main.Key, todo.AgentName(agent), ""
 }
 
 // operation returns the operation of a tool call, and its id before the chat of its process was proved; both are zero

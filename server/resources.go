@@ -167,7 +167,7 @@ func (s *Server) addResources() {
 // readList returns the conversation's list, or one by its id, as JSON and as markdown under the same URI.
 func (s *Server) readList(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 	r, uri := identified(ctx, req.Params.Meta), req.Params.URI
-	target := board.Target{Conversation: r.who, Agent: r.agent}
+	target := board.Target{Conversation: r.who}
 	id, one := strings.CutPrefix(uri, subscriptions.One)
 	if one {
 		target.List = id

@@ -59,8 +59,6 @@ type request struct {
 	client mcp.Implementation // of the message itself, else of its session
 	host   todo.Chat          // the chat that makes this call, as a hook said; zero for most
 	who    board.Conversation
-	agent  string // the sub-agent; empty for the main agent
-	parent string // the key of a sub-agent's main conversation
 
 	// Of a tool call:
 	arguments json.RawMessage

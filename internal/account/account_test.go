@@ -342,12 +342,11 @@ func (d *diary) write(at, chat, folder, items string) {
 		status, text, _ := strings.Cut(word, ":")
 		lines = append(lines, todo.Line{Text: text, Status: words[status]})
 	}
-	target := board.Target{Conversation: board.Conversation{Key: chat}, Lines: lines, View: todo.CoreView()}
-	begin := todo.List{Workspace: folder}
+	target := board.Target{Conversation: board.Conversation{Key: chat, Workspace: folder}, Lines: lines, View: todo.CoreView()}
 	if main, agent, ok := strings.Cut(chat, "/"); ok {
-		target.Agent, begin.ParentConversation = agent, main
+		target.Conversation.Agent, target.Conversation.Parent = agent, main
 	}
-	_, err := d.lists.Apply(d.t.Context(), board.Write{Target: target, Begin: begin, Writer: todo.Writer{Client: "claude-code"},
+	_, err := d.lists.Apply(d.t.Context(), board.Write{Target: target, Writer: todo.Writer{Client: "claude-code"},
 		Change: func(c *todo.Draft) error { c.Replace(todo.CoreView(), lines); return nil }})
 	if err != nil {
 		d.t.Fatal(at, err)

@@ -77,9 +77,7 @@ func TestChatsAreAmongLists(t *testing.T) {
 	sub := board.Conversation{Key: todo.AgentKey(who.Key, "a"), Parent: who.Key, Agent: "scout", Workspace: "/w"}
 	write := func(of board.Conversation, status todo.Status) {
 		t.Helper()
-		w := whole(of, todo.Line{Text: "Look at " + of.Agent, Status: string(status)})
-		w.Agent, w.Begin.ParentConversation = of.Agent, of.Parent
-		must(ada.Apply(t.Context(), w))(t)
+		must(ada.Apply(t.Context(), whole(of, todo.Line{Text: "Look at " + of.Agent, Status: string(status)})))(t)
 	}
 	write(sub, todo.InProgress)
 	expect("a sub-agent has a list", ada, "Look at scout working below a chat", "chat: Publish it waiting run `npm publish`?")

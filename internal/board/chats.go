@@ -153,7 +153,6 @@ func (a *attempt) hear(ctx context.Context, begins bool) (topic string, heard *t
 	was := chat
 	switch {
 	case chat.ID == "":
-		who.Agent = a.Agent
 		chat = a.newChat(who)
 	case !a.has(chat):
 		return "", nil, errNoSnapshot
@@ -164,8 +163,8 @@ func (a *attempt) hear(ctx context.Context, begins bool) (topic string, heard *t
 	if chat.Doing != todo.NotKnown { // without hooks nothing would say that the turn ends
 		chat.Says(todo.Works, "", a.at)
 	}
-	if begins && a.Agent == "" && who.Parent == "" && who.Name == "" {
-		topic, a.Begin.Branch = chat.Take(a.at), chat.Branch
+	if begins && who.Agent == "" && who.Parent == "" && who.Name == "" {
+		topic, a.branch = chat.Take(a.at), chat.Branch
 	}
 	if chat == was {
 		return topic, nil, nil

@@ -28,7 +28,6 @@ type Target struct {
 	View   todo.View
 	Item   string // the id of the item that the call changes; empty in other calls
 	Append bool   // the call adds items
-	Agent  string // the sub-agent that calls; empty for the main agent
 
 	deleted bool // List may be deleted
 	damaged bool // the newest revision of List may be damaged: then the last good one counts
@@ -59,7 +58,8 @@ type attempt struct {
 	putsAway  bool // the write gives up the current list, which is open
 	continues bool // the list is one of an earlier chat, or of an earlier connection
 
-	left []Seen // what the chat has then seen of the list that the write leaves, see tellOfLeft
+	branch string // of a list that begins, set by hear
+	left   []Seen // what the chat has then seen of the list that the write leaves, see tellOfLeft
 }
 
 // choose finds the list that the call means; [ErrNotFound] if it names one that its principal does not have.
@@ -206,7 +206,7 @@ func (a *attempt) ofConnection(held []Seen) []Seen {
 
 // isElsewhere reports whether the write cannot mean a list: an ended sub-agent's, or a mirrored one.
 func (a *attempt) isElsewhere(s todo.Snapshot) bool {
-	return s.Archived && s.ReplacedBy == "" && s.List.Agent != "" || s.List.Mirrored && !a.Begin.Mirrored
+	return s.Archived && s.ReplacedBy == "" && s.List.Agent != "" || s.List.Mirrored && !a.Conversation.Mirrors
 }
 
 // replace chooses for a certain conversation: its current list, unless that is settled or no item of it is sent.
@@ -476,7 +476,7 @@ func (a *attempt) mayContinue(l todo.Snapshot) bool {
 func (a *attempt) mayBeOf(l todo.Snapshot) bool {
 	chat := a.Conversation.Chat
 	otherChat := chat != "" && l.List.Chat != "" && chat != l.List.Chat
-	return a.Agent == l.List.Agent && !otherChat && !a.isElsewhere(l)
+	return a.Conversation.Agent == l.List.Agent && !otherChat && !a.isElsewhere(l)
 }
 
 // isFree reports whether a list is free: no chat that is here holds it, or the caller has held it in this connection.

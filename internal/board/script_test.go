@@ -196,11 +196,11 @@ func (s *script) conversation(name string, words []string) chat {
 		case "workspace":
 			c.who.Workspace = value
 		case "agent":
-			c.agent = value
+			c.who.Agent = value
 		case "parent":
-			c.begin.ParentConversation = value
+			c.who.Parent = value
 		case "mirrors":
-			c.begin.Mirrored = true
+			c.who.Mirrors = true
 		case "lasts":
 			c.who.Lasts, c.who.Detached = time.Hour, value == "detached"
 		}
@@ -244,7 +244,7 @@ func (s *script) number(id string) int {
 }
 
 func (s *script) calls(c chat, verb string, words []string) string {
-	target := board.Target{Agent: c.agent, View: todo.CoreView()}
+	target := board.Target{View: todo.CoreView()}
 	target.View.Active = slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, "/") })
 	if n := len(words); n > 0 && words[n-1][0] == '@' {
 		target.List, words = s.id(words[n-1][1:]), words[:n-1]
@@ -482,9 +482,7 @@ type chat struct {
 	*desk
 	process string
 	who     board.Conversation
-	agent   string
-	begin   todo.List // what its writes begin
-	title   string    // what its host calls the list
+	title   string // what its host calls the list
 }
 
 // proof returns a conversation with a key of its own; hint one whose key may
@@ -532,7 +530,7 @@ func (c chat) lists() board.Lists { return c.board(c.process).As("") }
 func (c chat) apply(target board.Target, change todo.Change) (board.Outcome, error) {
 	c.t.Helper()
 	target.Conversation = c.who
-	return c.lists().Apply(context.Background(), board.Write{Target: target, Begin: c.begin, Title: c.title, Change: change})
+	return c.lists().Apply(context.Background(), board.Write{Target: target, Title: c.title, Change: change})
 }
 
 func (c chat) writes(list string) board.Outcome {

@@ -13,9 +13,6 @@ import (
 // Write is one change to apply to a list.
 type Write struct {
 	Target
-	// Begin describes the list if this write begins one. The board sets its ID, Principal, Conversation, Client,
-	// Name, Workspace, Agent, Previous, Chat, Topic and Created.
-	Begin  todo.List
 	Writer todo.Writer // the board sets its Process
 	// Operation identifies the write; the board makes an id if it has none. A repeatable one has a digest, too.
 	Operation todo.Operation
@@ -46,7 +43,6 @@ func (l Lists) Apply(ctx context.Context, w Write) (Outcome, error) {
 	}
 	w.Conversation = l.Own(w.Conversation)
 	w.Writer.User, w.Writer.Process = cmp.Or(l.id.User, w.Writer.User), b.process
-	w.Begin.ParentConversation = l.Own(Conversation{Key: w.Begin.ParentConversation}).Key
 	here := l.here(w.Conversation)
 	key := Key{Chat: cmp.Or(w.Conversation.Key, w.Conversation.Name, w.List), Mirrors: w.Conversation.Mirrors}
 	var out Outcome
@@ -146,7 +142,7 @@ func (a *attempt) write(ctx context.Context, mayBeRepeat bool) (out Outcome, err
 
 // step returns the write as a step, whose Present sets failed to an error of the store.
 func (a *attempt) step(ctx context.Context, list todo.List, failed *error) todo.Step {
-	s := todo.Step{Change: a.Change, Sent: &a.sent, Author: todo.PersonChat, At: a.at, Title: a.Title, Mirrors: a.Begin.Mirrored}
+	s := todo.Step{Change: a.Change, Sent: &a.sent, Author: todo.PersonChat, At: a.at, Title: a.Title, Mirrors: a.Conversation.Mirrors}
 	if !a.Writer.Person {
 		s.Author = a.Conversation.Key
 	}
@@ -301,10 +297,8 @@ func (a *attempt) archiveSubLists(ctx context.Context, main todo.List) error {
 // begun returns the list that begins with a snapshot, and has a topic.
 func (a *attempt) begun(s todo.Snapshot, topic string) todo.List {
 	who := a.Conversation
-	l := a.Begin
-	l.ID, l.Created = NewID(), s.Updated
-	l.Principal, l.Conversation, l.Client, l.Chat = a.id.Principal, who.Key, who.Client, who.Chat
-	l.Name, l.Workspace, l.Agent = cmp.Or(who.Name, l.Name), cmp.Or(who.Workspace, l.Workspace), a.Agent
+	l := todo.List{ID: NewID(), Principal: a.id.Principal, Conversation: who.Key, Client: who.Client, Chat: who.Chat, Name: who.Name,
+		Workspace: who.Workspace, Branch: a.branch, ParentConversation: who.Parent, Agent: who.Agent, Mirrored: who.Mirrors, Created: s.Updated}
 	if !who.Shared {
 		l.Previous = a.current.List.ID
 	}

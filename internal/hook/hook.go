@@ -397,18 +397,18 @@ func (e Event) mirror(ctx context.Context, lists board.Lists, tool tools.BuiltIn
 	}
 	w := board.Write{
 		Target:    call.Target,
-		Begin:     todo.List{Mirrored: true},
 		Writer:    todo.Writer{Client: tool.Host, Variant: tool.Name, Agent: agent},
 		Change:    call.Change,
 		Operation: todo.Operation{ID: e.id, Digest: e.id}, // a process that was killed may have applied the event
 	}
 	if tool.OneList {
 		e.Agent = ""
-	} else if agent != "" {
-		w.Begin.ParentConversation, w.Agent = todo.ChatKey(e.Session), agent
 	}
 	w.Conversation = e.mirrors()
 	w.Conversation.Client = tool.Host
+	if e.Agent != "" {
+		w.Conversation.Agent = agent
+	}
 	// Several chats share the list; Claude Code replaces these characters in the name of its folder, too.
 	if name := "tasks " + notInFolder.ReplaceAllString(e.TaskList, "-"); tool.OneList && e.TaskList != "" && todo.CheckName(name) == nil {
 		w.Conversation.Name = name

@@ -118,7 +118,7 @@ func fleet(t *testing.T, b *board.Board) (texts map[string]string, main string) 
 	texts = make(map[string]string)
 	write := func(key, text string, status todo.Status, begin todo.List) string {
 		w := servertest.In(key)
-		w.Begin, w.Target.Agent = begin, begin.Agent
+		w.Conversation.Agent, w.Conversation.Parent, w.Conversation.Workspace = begin.Agent, begin.ParentConversation, begin.Workspace
 		var id string
 		for range 2 {
 			id = servertest.Apply(t, lists, w, func(d *todo.Draft) {

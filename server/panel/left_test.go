@@ -445,7 +445,7 @@ func TestPanelMirrored(t *testing.T) {
 func mirror(t *testing.T, s *server.Server, change func(d *todo.Draft)) todo.Snapshot {
 	t.Helper()
 	w := servertest.In("mirror:a")
-	w.Begin.Mirrored, w.Target.Conversation.Client, w.Writer.Client = true, "claude-code", "claude-code"
+	w.Conversation.Mirrors, w.Conversation.Client, w.Writer.Client = true, "claude-code", "claude-code"
 	return servertest.Apply(t, s.Board.As(""), w, change)
 }
 

@@ -150,7 +150,7 @@ func manyStates(t *testing.T, lists board.Lists) (ids []string) {
 				_ = d.Edit(todo.Edit{Do: todo.EditBlock, Item: "5", Text: "Wait for Ann"})
 			})
 			sub := servertest.In("chat:sub")
-			sub.Target.Agent, sub.Begin.ParentConversation, sub.Writer = "explorer", c.Key, agent
+			sub.Conversation.Agent, sub.Conversation.Parent, sub.Writer = "explorer", c.Key, agent
 			servertest.Apply(t, lists, sub, func(d *todo.Draft) { d.Append("Look"); d.SetStatus("1", todo.InProgress) })
 		case "left":
 			err = lists.Leave(t.Context(), c)

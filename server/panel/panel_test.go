@@ -77,7 +77,7 @@ func TestPanelNotesWhatWasLookedAt(t *testing.T) {
 			web, id := servertest.Serve(t, s, nil), ""
 			for key, parent := range map[string]string{"sub": "main", "main": ""} {
 				w := servertest.In(key)
-				w.Begin.ParentConversation = parent
+				w.Conversation.Parent = parent
 				if l := servertest.Apply(t, s.Board.As(""), w, func(d *todo.Draft) { d.Append("A") }); key == "main" {
 					id = l.List.ID
 				}
@@ -424,9 +424,9 @@ func TestDamagedListAtWork(t *testing.T) {
 	write := func(lists board.Lists, key, agent, text string) string {
 		t.Helper()
 		w := servertest.In(key)
-		w.Target.Conversation.Detached, w.Target.Conversation.Lasts, w.Target.Agent, w.Begin = true, time.Hour, agent, todo.List{Agent: agent}
+		w.Conversation.Detached, w.Conversation.Lasts, w.Conversation.Agent = true, time.Hour, agent
 		if agent != "" {
-			w.Begin.ParentConversation = "keel"
+			w.Conversation.Parent = "keel"
 		}
 		return servertest.Apply(t, lists, w, func(d *todo.Draft) { d.Append(text) }).List.ID
 	}

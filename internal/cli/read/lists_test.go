@@ -127,11 +127,11 @@ func TestGroup(t *testing.T) {
 	lists := b.As("")
 	write := func(key, agent string, status todo.Status) {
 		t.Helper()
-		begin := todo.List{Workspace: "/src/app"}
+		who := board.Conversation{Key: key, Workspace: "/src/app", Agent: agent}
 		if agent != "" {
-			begin.ParentConversation = "main"
+			who.Parent = "main"
 		}
-		checktest.Must(lists.Apply(t.Context(), board.Write{Target: board.Target{Conversation: board.Conversation{Key: key}, Agent: agent}, Begin: begin,
+		checktest.Must(lists.Apply(t.Context(), board.Write{Target: board.Target{Conversation: who},
 			Change: func(d *todo.Draft) error { d.SetStatus(d.Append("Part of " + key)[0].ID, status); return nil }}))(t)
 	}
 	write(todo.ChatKey("ses1"), "", todo.InProgress) // another chat in the folder

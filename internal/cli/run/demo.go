@@ -130,9 +130,9 @@ func (a *actor) write(ctx context.Context, lists board.Lists, done int) error {
 	}
 	main := "demo:" + a.Client + a.Folder
 	w := board.Write{Writer: todo.Writer{Client: a.Client, Variant: "TodoWrite", Agent: a.Agent}}
-	w.Target = board.Target{Conversation: board.Conversation{Key: main, Client: a.Client, Workspace: a.Folder}, Agent: a.Agent}
+	w.Conversation = board.Conversation{Key: main + a.Agent, Client: a.Client, Workspace: a.Folder, Agent: a.Agent}
 	if a.Agent != "" {
-		w.Begin.ParentConversation, w.Target.Conversation.Key = main, main+a.Agent
+		w.Conversation.Parent = main
 	}
 	waits := ""
 	if done == a.Done { // blocks only once

@@ -97,10 +97,9 @@ func seed(bd *board.Board, c *clock) (list string, err error) {
 // write writes a list, and returns its id.
 func write(b *board.Board, c *clock, p plan, key string) (id string, err error) {
 	ctx, lists := context.Background(), b.As("")
-	conversation := board.Conversation{Key: "shots:" + key, Client: p.client, Workspace: p.folder}
-	begin := todo.List{}
+	conversation := board.Conversation{Key: "shots:" + key, Client: p.client, Workspace: p.folder, Agent: p.agent}
 	if p.agent != "" {
-		conversation.Key, begin.ParentConversation = "shots:sub-"+key, "shots:a"
+		conversation.Key, conversation.Parent = "shots:sub-"+key, "shots:a"
 	}
 	hear := func(heard func(*todo.Chat, time.Time)) error {
 		_, err := lists.Hear(ctx, conversation, heard)
@@ -111,7 +110,7 @@ func write(b *board.Board, c *clock, p plan, key string) (id string, err error) 
 	}
 	for _, s := range p.steps {
 		c.back = s.back
-		w := board.Write{Target: board.Target{Conversation: conversation, Agent: p.agent}, Begin: begin, Writer: todo.Writer{Client: p.client, Variant: "TodoWrite", Agent: p.agent}}
+		w := board.Write{Target: board.Target{Conversation: conversation}, Writer: todo.Writer{Client: p.client, Variant: "TodoWrite", Agent: p.agent}}
 		if s.person != nil {
 			w = board.Write{Target: board.Target{List: id}, Writer: todo.Writer{Client: "panel", Variant: "edit", Person: true}, Change: s.person}
 		} else if w.Change = s.agent; s.agent == nil {
