@@ -110,7 +110,7 @@ func (l wholeList) read(r *reader, args value) *Call {
 	}
 	return &Call{Target: target, Title: title, Change: func(d *todo.Draft) error {
 		if len(r.problems) > 0 { // texts that are too long unless an item has them
-			if err := r.errFor(slices.Concat(d.Items(), d.Earlier())); err != nil {
+			if err := r.errFor(d.Items()); err != nil {
 				return err
 			}
 		}

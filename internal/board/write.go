@@ -146,9 +146,6 @@ func (a *attempt) step(ctx context.Context, list todo.List, failed *error) todo.
 	if !a.Writer.Person {
 		s.Author = a.Conversation.Key
 	}
-	if a.begins {
-		s.Earlier = a.current.Items
-	}
 	known := make(map[string]bool) // one answer per author: a write keeps all items of an agent, or none
 	s.Present = func(author string) bool {
 		if _, isKnown := known[author]; !isKnown && *failed == nil {

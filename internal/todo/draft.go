@@ -17,7 +17,6 @@ type Draft struct {
 	next     Snapshot // the one that it becomes
 	now      time.Time
 	author   string // as [Step.Author]
-	earlier  []Item // as [Step.Earlier]
 	notes    []string
 	archives bool                     // the change says whether the list is archived
 	present  func(author string) bool // as [Step.Present]
@@ -59,9 +58,6 @@ func (d *Draft) Changed() bool {
 	return explains || n.Order != b.Order || !slices.Equal(n.Gone, b.Gone) || n.GivenTitle != b.GivenTitle || n.Archived != b.Archived ||
 		n.Deleted != b.Deleted || !slices.Equal(n.Later, b.Later) || !slices.EqualFunc(b.Items, n.Items, Item.equal)
 }
-
-// Earlier returns the items of the list that the conversation held before, if the draft begins the next one.
-func (d *Draft) Earlier() []Item { return d.earlier }
 
 // Begun returns the items that the change puts in progress; running has these and others that its author began.
 func (d *Draft) Begun() (begun, running []Item) {
@@ -134,9 +130,6 @@ func (d *Draft) Replace(view View, lines []Line) (unknown []string) {
 		next[i] = d.applyLine(view, stored, lines[i])
 	}
 	placed := next
-	if len(d.earlier) > 0 {
-		d.keepEnded(view, next, lines)
-	}
 	if slices.ContainsFunc(d.next.Items, isHidden) {
 		next = withMissing(next, d.next.Items, isHidden)
 	}
@@ -185,20 +178,6 @@ func (d *Draft) Undo(old, seen Snapshot) {
 	}
 	if !slices.Equal(old.Later, seen.Later) {
 		d.next.Later = slices.Clone(old.Later)
-	}
-}
-
-// keepEnded keeps the status of a settled item of the earlier list if a line repeats the item as the view shows
-// it. Some views show a failed item as in progress: the repeated line does not begin it.
-func (d *Draft) keepEnded(view View, items []Item, lines []Line) {
-	for i, was := range match(view, d.earlier, lines) {
-		if was == nil || Fold(was.Text) != Fold(lines[i].Text) {
-			continue
-		}
-		shown, _ := view.Show(*was)
-		if shown.Status == lines[i].Status && was.Status.Settled() && was.Status != items[i].Status {
-			items[i].takeStatus(*was)
-		}
 	}
 }
 
@@ -333,7 +312,6 @@ type Step struct {
 	Sent    *Sent
 	Author  string // who writes: [PersonChat], or the id of a chat; empty for nobody
 	At      time.Time
-	Earlier []Item                   // items of the list that the conversation leaves, if the step begins the next
 	Present func(author string) bool // reports whether a chat is here; nil if none is
 	Title   string                   // as [board.Write.Title]
 	Mirrors bool                     // the write may change the items of a list that is [List.Mirrored]
@@ -341,7 +319,7 @@ type Step struct {
 
 // Draft applies the change to the shown revision, and merges the result into newest; or returns the change's error.
 func (s Step) Draft(shown, newest Snapshot) (*Draft, error) {
-	d := &Draft{Before: shown, next: shown, now: s.At.UTC(), author: s.Author, earlier: s.Earlier, present: s.Present}
+	d := &Draft{Before: shown, next: shown, now: s.At.UTC(), author: s.Author, present: s.Present}
 	d.next.Items, d.next.Later = slices.Clone(shown.Items), slices.Clone(shown.Later)
 	if err := s.Change(d); err != nil {
 		return nil, err
