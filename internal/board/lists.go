@@ -141,34 +141,25 @@ func (l Lists) History(ctx context.Context, list string, after int64, limit int)
 // nothing more, and for an unknown list nothing.
 func (l Lists) Revisions(ctx context.Context, list string, after int64) iter.Seq2[todo.Snapshot, error] {
 	return func(yield func(todo.Snapshot, error) bool) {
-		for limit := 1; ; {
-			next, err := l.History(ctx, list, after, limit)
+		for isLast := false; !isLast; {
+			next, err := l.History(ctx, list, after, maxAhead)
 			if err != nil {
 				yield(todo.Snapshot{}, err)
 				return
 			}
-			size := 0
 			for _, s := range next {
 				if !yield(s, nil) {
 					return
 				}
 				after = s.Revision
-				size += todo.Size(s.Items) + todo.Size(s.Report.Dropped)
 			}
-			switch {
-			case len(next) < limit:
-				return
-			case limit < maxAhead && size < todo.MaxSize/2:
-				limit *= 2
-			case size > todo.MaxSize:
-				limit = 1
-			}
+			isLast = len(next) < maxAhead
 		}
 	}
 }
 
-// maxAhead is how many revisions of a small list [Lists.Revisions] reads at a time.
-const maxAhead = 32
+// maxAhead is how many revisions [Lists.Revisions] reads at a time. Each may have texts of [todo.MaxSize].
+const maxAhead = 8
 
 // Current reads the list that a target means. It returns [ErrNotFound] when there is none.
 func (l Lists) Current(ctx context.Context, t Target) (todo.Snapshot, error) {

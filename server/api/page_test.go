@@ -118,8 +118,8 @@ func TestHistoryIsNeverHeldWhole(t *testing.T) {
 		if most := forms * 1000 * (2*length + 200); len(body) > most {
 			t.Errorf("%s answers with %d bytes, more than %d", path, len(body), most)
 		}
-		if got := store.most.Load(); got > 1000*length {
-			t.Errorf("%s makes the store return %d bytes at once, a list has %d", path, got, 1000*length)
+		if got := store.most.Load(); got > 8*1000*length {
+			t.Errorf("%s makes the store return %d bytes at once, eight revisions have %d", path, got, 8*1000*length)
 		}
 	}
 }
