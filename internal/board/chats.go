@@ -138,24 +138,23 @@ func (l Lists) claim(ctx context.Context, of, what string, within time.Duration)
 	return earlier, nil
 }
 
-// hear returns the chat of the conversation as this write changes it, nil if it does not, and the
-// topic of a list that begins. The chat is saved before the list, so that watchers are told of
-// both at once; if there is no room for it, after the list, whose save may make room.
-func (a *attempt) hear(ctx context.Context, begins bool) (topic string, heard *todo.Chat, err error) {
+// hear changes the chat of the conversation as this write does, and returns the topic of a list that begins. The chat
+// is saved before the list, so that watchers are told of both at once; not at all if there is no room for it.
+func (a *attempt) hear(ctx context.Context, begins bool) (topic string, err error) {
 	who := a.Conversation
 	if who.Key == "" || a.Writer.Person {
-		return "", nil, nil
+		return "", nil
 	}
 	chat, err := a.tx.Chat(ctx, who.Key)
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
 	was := chat
 	switch {
 	case chat.ID == "":
 		chat = a.newChat(who)
 	case !a.has(chat):
-		return "", nil, errNoSnapshot
+		return "", errNoSnapshot
 	}
 	chat.Use(a.at)
 	chat.GoOn()
@@ -166,18 +165,13 @@ func (a *attempt) hear(ctx context.Context, begins bool) (topic string, heard *t
 	if begins && who.Agent == "" && who.Parent == "" && who.Name == "" {
 		topic, a.branch = chat.Take(a.at), chat.Branch
 	}
-	if chat == was {
-		return topic, nil, nil
+	if chat != was {
+		_, err = a.tx.SaveChat(ctx, chat)
 	}
-	return topic, &chat, nil
-}
-
-// saveChat saves a chat, and returns it if there is no room for it yet.
-func saveChat(ctx context.Context, tx Tx, heard *todo.Chat) (left *todo.Chat, err error) {
-	if _, err = tx.SaveChat(ctx, *heard); errors.Is(err, ErrStoreFull) {
-		return heard, nil
+	if errors.Is(err, ErrStoreFull) {
+		err = nil
 	}
-	return nil, err
+	return topic, err
 }
 
 // Bind makes a list current in the chat of a conversation, at its newest revision, because a

@@ -216,10 +216,7 @@ func (a *attempt) save(ctx context.Context, draft *todo.Draft, report todo.Repor
 		after = draft.Snapshot(a.Writer, a.Operation)
 	}
 	begins := changed && after.Revision == 1
-	topic, heard, err := a.hear(ctx, begins)
-	if err == nil && heard != nil {
-		heard, err = saveChat(ctx, a.tx, heard)
-	}
+	topic, err := a.hear(ctx, begins)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -241,9 +238,6 @@ func (a *attempt) save(ctx context.Context, draft *todo.Draft, report todo.Repor
 	}
 	if err == nil && changed && after.Settled() && !before.Settled() {
 		err = a.archiveSubLists(ctx, after.List)
-	}
-	if err == nil && heard != nil {
-		_, err = saveChat(ctx, a.tx, heard) // if there still is no room, without the chat
 	}
 	if err == nil {
 		err = a.see(ctx, after, report.Elsewhere == "")
