@@ -125,7 +125,7 @@ func (s *Server) call(r *request, tool *tools.Tool) (tools.Result, error) {
 		return tools.Result{}, fmt.Errorf("the todo list could not be %s: %w", does, err)
 	}
 	if r.ended && r.who.Agent != "" && out.After.Revision > 0 {
-		if _, err := r.lists.Archive(r.ctx, out.After.List.ID, true, todo.Writer{Client: r.who.Client, Agent: r.who.Agent}); err != nil {
+		if _, err := r.lists.Archive(r.ctx, out.After.List.ID, todo.Writer{Client: r.who.Client, Agent: r.who.Agent}); err != nil {
 			return tools.Result{}, fmt.Errorf("the sub-agent's list could not be archived: %w", err)
 		}
 	}

@@ -3,8 +3,6 @@ package board
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 
@@ -64,16 +62,16 @@ func (l Lists) InTurn(ctx context.Context, s todo.Snapshot) (bool, error) {
 	if s.List.Agent != "" || s.List.Mirrored {
 		return false, nil
 	}
-	return l.board.isInTurn(ctx, l.board.store, s)
+	return l.isInTurn(ctx, l.board.store, s)
 }
 
 // isInTurn reports whether any chat that is here and holds a list is in a turn.
-func (b *Board) isInTurn(ctx context.Context, r Reader, s todo.Snapshot) (bool, error) {
+func (l Lists) isInTurn(ctx context.Context, r Reader, s todo.Snapshot) (bool, error) {
 	on, err := r.SeenOn(ctx, s.List.Principal, s.List.ID)
 	if err != nil {
 		return false, err
 	}
-	return anyChat(ctx, r, on, func(s Seen) bool { return s.Current }, func(c todo.Chat) bool { return c.Doing.InTurn() && b.isHere(c) })
+	return anyChat(ctx, r, on, func(s Seen) bool { return s.Current }, func(c todo.Chat) bool { return c.Doing.InTurn() && l.board.isHere(c) })
 }
 
 // delete deletes a list and those of its sub-agents, or brings them back within [TrashAge].
@@ -109,8 +107,7 @@ func operationOf(list string, e todo.Edit) todo.Operation {
 	if e.Operation == "" {
 		return todo.Operation{}
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %+v", list, e))
-	return todo.Operation{ID: "edit:" + todo.Cut(e.Operation, 64), Digest: hex.EncodeToString(sum[:])}
+	return todo.Operation{ID: "edit:" + todo.Cut(e.Operation, 64), Digest: todo.Digest(fmt.Sprintf("%s %+v", list, e))}
 }
 
 // hasDue reports whether items wait for the end of a turn although it has ended, or no turn is known to be under way.
@@ -118,7 +115,7 @@ func (a *attempt) hasDue(ctx context.Context, ended bool) (bool, error) {
 	if len(a.list.Later) == 0 || ended {
 		return len(a.list.Later) > 0, nil
 	}
-	isInTurn, err := a.board.isInTurn(ctx, a.read, a.list)
+	isInTurn, err := a.isInTurn(ctx, a.read, a.list)
 	return !isInTurn, err
 }
 

@@ -217,9 +217,9 @@ func (l Lists) SetCurrent(ctx context.Context, c Conversation, s todo.Snapshot) 
 	return err
 }
 
-// Archive puts a list away, or brings it back; see [todo.Snapshot.Archived].
-func (l Lists) Archive(ctx context.Context, list string, away bool, w todo.Writer) (Outcome, error) {
-	change := func(d *todo.Draft) error { d.Archive(away, ""); return nil }
+// Archive puts a list away, see [todo.Snapshot.Archived].
+func (l Lists) Archive(ctx context.Context, list string, w todo.Writer) (Outcome, error) {
+	change := func(d *todo.Draft) error { d.Archive(true, ""); return nil }
 	return l.Apply(ctx, Write{Target: Target{List: list, deleted: true}, Writer: w, Change: change})
 }
 
@@ -270,11 +270,6 @@ func (l Lists) Watch(want func(todo.Snapshot) bool) *Watcher {
 	w.want, w.keep = func(s todo.Snapshot) bool { return l.owns(s) && (want == nil || want(s)) }, w.keepNewest
 	l.board.feed.follow(&w.follower)
 	return w
-}
-
-// WatchRevisions is [Lists.Watch] without the snapshots that tell only what agents do: for these it calls want alone.
-func (l Lists) WatchRevisions(want func(todo.Snapshot) bool) *Watcher {
-	return l.Watch(func(s todo.Snapshot) bool { return want(s) && s.Stood == 0 })
 }
 
 // Calls returns a follower of all calls on these lists from now on, in any process. It must be closed.

@@ -460,7 +460,7 @@ func (e Event) leave(ctx context.Context, lists board.Lists) error {
 	for _, who := range []board.Conversation{e.chat(), e.mirrors()} {
 		current, failed := lists.Current(ctx, board.Target{Conversation: who})
 		if failed == nil && current.Settled() && !current.Archived {
-			_, failed = lists.Archive(ctx, current.List.ID, true, current.Writer)
+			_, failed = lists.Archive(ctx, current.List.ID, current.Writer)
 		}
 		err = errors.Join(err, board.PassOver(failed))
 	}

@@ -67,7 +67,7 @@ func TestAppTitleTimeAndPanel(t *testing.T) {
 
 	id := person(t, s, func(d *todo.Draft) { _ = d.Edit(todo.Edit{Do: todo.EditRename, Text: "Release \u202e2.4"}) })
 	c.until(`document.querySelector('h1').textContent === 'Release \\u202e2.4'`)
-	checktest.Must(s.Board.As("").Archive(t.Context(), id, true, todo.Writer{Person: true}))(t)
+	checktest.Must(s.Board.As("").Archive(t.Context(), id, todo.Writer{Person: true}))(t)
 	c.until(`document.querySelector('time') === null && !document.querySelector('main').classList.contains('live')`)
 	c.expectNoRequests()
 	c = newChat(t, withPanel(t))

@@ -258,7 +258,7 @@ func TestPanelHidesArchivedLists(t *testing.T) {
 	has(t, sent(own), "list ", "Cut the sails")
 	archive := func(id string) drawn {
 		t.Helper()
-		checktest.Must(s.Board.As("").Archive(t.Context(), id, true, todo.Writer{Person: true}))(t)
+		checktest.Must(s.Board.As("").Archive(t.Context(), id, todo.Writer{Person: true}))(t)
 		return nextDrawn(t, stream)
 	}
 	if d := archive(sub); d.ID != main || d.Archived || strings.Contains(d.Pieces["card-"+main], "Raising the mast") {

@@ -155,7 +155,7 @@ func manyStates(t *testing.T, lists board.Lists) (ids []string) {
 		case "left":
 			err = lists.Leave(t.Context(), c)
 		case "archived":
-			_, err = lists.Archive(t.Context(), id, true, todo.Writer{Person: true})
+			_, err = lists.Archive(t.Context(), id, todo.Writer{Person: true})
 		}
 		checktest.Check(t, err)
 	}

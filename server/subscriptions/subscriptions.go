@@ -272,7 +272,7 @@ func (s *Stream) Serve(ctx context.Context, send func(mcp.JSONRPCNotification) e
 }
 
 func (s *Stream) beginToWatch() {
-	s.watcher = s.hub.Board.For(s.sub.Identity).WatchRevisions(func(l todo.Snapshot) bool {
+	s.watcher = s.hub.Board.For(s.sub.Identity).Watch(func(l todo.Snapshot) bool {
 		s.hub.mu.Lock()
 		defer s.hub.mu.Unlock()
 		// Any list may have become a conversation's current one, perhaps in another process.
