@@ -94,10 +94,10 @@ func (p Place) String(home string) string {
 	return p.File
 }
 
-// Open opens the store with the limits keep. The caller closes it. For noticeURL see [postgres.Open].
-func (p Place) Open(keep board.Keep, noticeURL string) (*Opened, error) {
+// Open opens the store with the limits keep. The caller closes it.
+func (p Place) Open(keep board.Keep) (*Opened, error) {
 	if p.URL != "" {
-		s, err := postgres.Open(context.Background(), p.URL, noticeURL, keep)
+		s, err := postgres.Open(context.Background(), p.URL, keep)
 		if err != nil {
 			return nil, err
 		}

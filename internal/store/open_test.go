@@ -26,7 +26,7 @@ func opened(setting, state string) (board.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return place.Open(board.Keep{}, "")
+	return place.Open(board.Keep{})
 }
 
 func TestOpen(t *testing.T) {

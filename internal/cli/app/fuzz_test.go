@@ -21,7 +21,7 @@ func FuzzConfig(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte, secret string) {
 		secret = "8d0c41" + secret // what is shown of it would be found
 		checktest.Check(t, os.WriteFile(path, text, 0o600))
-		environment := map[string]string{"TODO_CONFIG": path, "TODO_CLIENT_SECRET": secret, "TODO_STORE_NOTICES": secret}
+		environment := map[string]string{"TODO_CONFIG": path, "TODO_CLIENT_SECRET": secret}
 		err := app.NewSettings().Collect(app.Env{Getenv: func(name string) string { return environment[name] }})
 		if err != nil {
 			programtest.CheckPrintable(t, err)

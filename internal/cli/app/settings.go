@@ -36,7 +36,7 @@ type Settings struct {
 	Publish           []string
 	List, LogLevel    string
 	Prompts, Language string
-	Store, Notices    string
+	Store             string // --store
 	Keep              board.Keep
 	Archive           time.Duration // --archive-after
 	Request           time.Duration // --request-timeout
@@ -143,8 +143,6 @@ func (s *Settings) listRows() []*Setting {
 	return []*Setting{
 		{StoreGroup, "store", "", secret(text(&s.Store, "STORE", checkStore)), // its errors quote it, without a password
 			"where lists are kept: memory, sqlite:PATH or postgres://USER@HOST/DATABASE; empty is a file in the state directory"},
-		{StoreGroup, "store-notices", "", secret(text(&s.Notices, "ADDRESS")),
-			"address of a postgres:// store past its pooler, for notices of changes; without it a pooled store is polled 20 times a second"},
 		{StoreGroup, "archive-after", "24", number(&s.Archive, "HOURS", time.Hour, 0, 1_000_000),
 			"how many hours after its last change a settled list counts as archived, and an open one after two weeks; 0 is never"},
 		{StoreGroup, "request-timeout", "10", number(&s.Request, "SECONDS", time.Second, 1, 600),

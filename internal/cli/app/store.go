@@ -106,7 +106,7 @@ func (a *App) OpenStore() (*store.Opened, error) {
 	spool, _ := a.Spool() // cannot fail: its only error is that of Place
 	left := hook.Front{Spool: spool}
 	keep.Before = left.Settle
-	st, err := place.Open(keep, a.Notices)
+	st, err := place.Open(keep)
 	if err != nil {
 		return nil, err
 	}

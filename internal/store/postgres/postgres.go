@@ -13,7 +13,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -38,8 +37,7 @@ type Store struct {
 	// turns are locks of keys; several keys may share one. Updates get one in order, and hold no connection while they
 	// wait.
 	turns   [1024]chan struct{}
-	room    chan struct{}     // a slot for each connection that updates may use: all but one, which is left to reads
-	limits  map[string]string // settings of each update, where a pooler prevents settings of connections
+	room    chan struct{} // a slot for each connection that updates may use: all but one, which is left to reads
 	notices notices
 	alive   processes
 	used    tables.Used
@@ -55,38 +53,25 @@ var _ board.Store = (*Store)(nil)
 // openTimeout bounds how long Open tries to reach the database, and statementTimeout a statement with its wait for locks.
 const openTimeout, statementTimeout = 10 * time.Second, 10 * time.Second
 
-// Open connects to the database at a postgres:// URL or a connection string of libpq, and makes the schema in it.
-// Notices arrive at noticeURL, or if that is empty at the address. If a pooler is found there, statements are not
-// prepared, and without a noticeURL the store polls every [lookEvery], since notices do not pass a pooler.
-func Open(ctx context.Context, address, noticeURL string, keep board.Keep) (*Store, error) {
+// Open connects to the database at a postgres:// URL or a connection string of libpq, and makes the schema in it. It
+// returns an error if a pooler at the address loses notices.
+func Open(ctx context.Context, address string, keep board.Keep) (*Store, error) {
 	s := &Store{keep: keep}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	config, err := pgxpool.ParseConfig(address)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", errURL)
 	}
-	ours := config.ConnConfig
-	ours.RuntimeParams["application_name"] = cmp.Or(ours.RuntimeParams["application_name"], "todo-mcp")
-	limits := takeLimits(ours.RuntimeParams) // a pooler refuses them as settings of a connection
-	config.MaxConns = max(config.MaxConns, 2)
-	notice, err := pgx.ParseConfig(cmp.Or(noticeURL, address))
-	if err != nil {
-		return nil, fmt.Errorf("open store: notices: %w", errURL)
+	settings := config.ConnConfig.RuntimeParams
+	settings["application_name"] = cmp.Or(settings["application_name"], "todo-mcp")
+	for _, limit := range []string{"statement_timeout", "idle_in_transaction_session_timeout"} {
+		settings[limit] = cmp.Or(settings[limit], fmt.Sprint(statementTimeout.Milliseconds()))
 	}
+	config.MaxConns = max(config.MaxConns, 2)
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	takeLimits(notice.RuntimeParams)
-	pooled, err := prepare(ctx, ours, keep.Moving)
-	if err != nil {
+	if err := prepare(ctx, config.ConnConfig, keep.Moving); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
-	}
-	if pooled {
-		s.limits = limits
-		if ours.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
-			ours.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
-		}
-	} else {
-		maps.Copy(ours.RuntimeParams, limits)
 	}
 	if s.pool, err = pgxpool.NewWithConfig(context.Background(), config); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
@@ -96,24 +81,10 @@ func Open(ctx context.Context, address, noticeURL string, keep board.Keep) (*Sto
 		s.turns[i] = make(chan struct{}, 1)
 	}
 	s.Reader = newReader(s.pool, &s.Health, s.call)
-	s.notices.pool, s.notices.receiver, s.notices.wake = s.pool, notice, make(chan struct{}, 1)
+	s.notices.pool, s.notices.wake = s.pool, make(chan struct{}, 1)
 	s.work.Go(func() { s.notices.run(s.ctx) })
-	if pooled && noticeURL == "" {
-		s.work.Go(func() { s.notices.look(s.ctx) })
-	} else {
-		s.work.Go(func() { s.notices.receive(s.ctx) })
-	}
+	s.work.Go(func() { s.notices.receive(s.ctx) })
 	return s, nil
-}
-
-// takeLimits moves the timeouts of statements and idle transactions out of settings; the default is [statementTimeout].
-func takeLimits(settings map[string]string) map[string]string {
-	limits := make(map[string]string)
-	for _, name := range []string{"statement_timeout", "idle_in_transaction_session_timeout"} {
-		limits[name] = cmp.Or(settings[name], fmt.Sprint(statementTimeout.Milliseconds()))
-		delete(settings, name)
-	}
-	return limits
 }
 
 // errURL means that an address cannot be parsed. It does not wrap the parser's error, which may quote a password.

@@ -6,8 +6,10 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/store/tables"
@@ -23,21 +25,21 @@ var steps = []string{schema}
 const schemaLock = 0x746f646f // of the advisory lock under which one server makes the schema
 
 // prepare makes the schema in a database that has none, and with say, which is told of each step, moves an earlier one.
-// pooled is true behind a pooler: another process of the database answers than that of the connection.
-func prepare(ctx context.Context, config *pgx.ConnConfig, say func(text string)) (pooled bool, err error) {
-	config = config.Copy()
-	config.DefaultQueryExecMode = pgx.QueryExecModeExec // works with a pooler, too
+func prepare(ctx context.Context, config *pgx.ConnConfig, say func(text string)) error {
 	conn, err := pgx.ConnectConfig(ctx, config)
-	if isAway(err) {
+	said, isSaid := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case isSaid && said.Code == "08P01": // what PgBouncer says of settings that it does not know
+		return errPooler
+	case isAway(err):
 		err = fmt.Errorf("%w: %w", board.ErrUnavailable, err)
 	}
 	if err != nil {
-		return false, fmt.Errorf("connect to the database: %w", err)
+		return fmt.Errorf("connect to the database: %w", err)
 	}
 	defer closeConn(conn)
-	var process uint32
-	if err := conn.QueryRow(ctx, `SELECT pg_backend_pid()`).Scan(&process); err != nil {
-		return false, err
+	if err := checkNotices(ctx, conn, config); err != nil {
+		return err
 	}
 	now, err := schemaVersion(ctx, conn)
 	if err == nil && now < len(steps) {
@@ -48,7 +50,40 @@ func prepare(ctx context.Context, config *pgx.ConnConfig, say func(text string))
 			err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return makeSchema(ctx, tx, say) })
 		}
 	}
-	return process != conn.PgConn().PID(), err
+	return err
+}
+
+// errPooler means that the database was not reached directly, and that what is between does not do all that it does.
+var errPooler = errors.New("the address leads to a pooler (as PgBouncer) that loses settings or notices: give the database's own address")
+
+// noticeTimeout bounds how long a notice may take to arrive while the store opens.
+const noticeTimeout = 3 * time.Second
+
+// checkNotices returns [errPooler] if a pooler may run each transaction on another connection: then no notice arrives.
+// It tries that where another process of the database answers than that of the connection, as with every pooler.
+func checkNotices(ctx context.Context, conn *pgx.Conn, config *pgx.ConnConfig) error {
+	var process uint32
+	err := conn.QueryRow(ctx, `SELECT pg_backend_pid()`, pgx.QueryExecModeExec).Scan(&process)
+	if err != nil || process == conn.PgConn().PID() {
+		return err
+	}
+	sender, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return fmt.Errorf("connect to the database: %w", err)
+	}
+	defer closeConn(sender)
+	ctx, cancel := context.WithTimeout(ctx, noticeTimeout)
+	defer cancel()
+	if _, err = conn.Exec(ctx, `LISTEN `+channel); err == nil {
+		_, err = sender.Exec(ctx, `NOTIFY `+channel)
+	}
+	if err == nil {
+		_, err = conn.WaitForNotification(ctx)
+	}
+	if err != nil {
+		return errPooler
+	}
+	return nil
 }
 
 // makeSchema runs the steps that a database lacks. It returns [board.ErrEarlier] for an earlier schema if say is nil.

@@ -5,7 +5,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -18,7 +17,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/store/postgrestest"
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
-	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 var private struct {
@@ -44,7 +42,7 @@ func server(t testing.TB) *postgrestest.Server {
 		// New tables have no statistics, and without them the planner chooses loops in loops.
 		if private.server, private.err = postgrestest.New("fsync=off", "autovacuum=off", "enable_nestloop=off", "jit=off", "deadlock_timeout=50ms"); private.err == nil {
 			private.err = private.server.SetTemplate(func(address string) error {
-				s, err := Open(context.Background(), address, "", board.Keep{})
+				s, err := Open(context.Background(), address, board.Keep{})
 				if err != nil {
 					return err
 				}
@@ -88,7 +86,7 @@ func emptied(t testing.TB) (address string) {
 
 func open(t testing.TB, url string, keep ...board.Keep) *Store {
 	t.Helper()
-	s := checktest.Must(Open(context.Background(), url, "", append(keep, board.Keep{})[0]))(t)
+	s := checktest.Must(Open(context.Background(), url, append(keep, board.Keep{})[0]))(t)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -119,7 +117,7 @@ func TestDurable(t *testing.T) {
 		if url == "" {
 			url = newDatabase(t)
 		}
-		return Open(t.Context(), url, "", board.Keep{})
+		return Open(t.Context(), url, board.Keep{})
 	})
 }
 
@@ -137,7 +135,7 @@ func TestAging(t *testing.T) {
 func TestOpenRefusals(t *testing.T) {
 	for _, url := range []string{"postgres://user:secret@host:port/x", "postgres://user:secret@127.0.0.1:1/x?connect_timeout=1"} {
 		begun := time.Now()
-		_, err := Open(t.Context(), url, "", board.Keep{})
+		_, err := Open(t.Context(), url, board.Keep{})
 		if err == nil || strings.Contains(err.Error(), "secret") || time.Since(begun) > openTimeout+time.Second {
 			t.Errorf("%v after %v", err, time.Since(begun))
 		}
@@ -151,71 +149,38 @@ func TestCheck(t *testing.T) {
 	})
 }
 
-func pooled(t testing.TB, add string, settings ...string) func(testing.TB) string {
-	t.Helper()
-	pooler := checktest.Must(postgrestest.NewPooler(server(t), settings...))(t)
-	t.Cleanup(pooler.Close)
-	return func(t testing.TB) string {
-		t.Helper()
-		address := checktest.Must(pooler.Through(newDatabase(t)))(t)
-		return address + add
-	}
-}
-
-// Behind a pooler of transactions, where each may be on another connection, a store keeps every
-// promise, as its address is.
+// A pooler that gives each transaction another connection is refused; so is one of sessions that
+// refuses settings.
 func TestPooler(t *testing.T) {
-	address := pooled(t, "")
-	storetest.RunBeside(t, func(t testing.TB) board.Store { return open(t, address(t)) })
-	url := ""
-	storetest.RunDurable(t, func(string) (board.Store, error) {
-		if url == "" {
-			url = address(t)
+	told := "ignore_startup_parameters=statement_timeout,idle_in_transaction_session_timeout"
+	for _, c := range []struct {
+		settings []string
+		good     bool
+	}{
+		{[]string{"pool_mode=transaction"}, false},
+		{[]string{"pool_mode=transaction", told}, false},
+		{[]string{"pool_mode=session"}, false},
+		{[]string{"pool_mode=session", told}, true},
+	} {
+		pooler := checktest.Must(postgrestest.NewPooler(server(t), c.settings...))(t)
+		t.Cleanup(pooler.Close)
+		s, err := Open(t.Context(), checktest.Must(pooler.Through(newDatabase(t)))(t), board.Keep{})
+		if c.good {
+			checktest.Check(t, err)
+			t.Cleanup(func() { s.Close() })
+			checktest.Must(storetest.Save(t.Context(), s, snapshot("a", 1)))(t)
+		} else if !errors.Is(err, errPooler) {
+			t.Errorf("%q: %v", c.settings, err)
 		}
-		return Open(t.Context(), url, "", board.Keep{})
-	})
-}
-
-// It is so in every mode that pgx has, also where the pooler is told to take what it does
-// not know.
-func TestPoolerModes(t *testing.T) {
-	for _, mode := range []string{"", "cache_statement", "cache_describe", "describe_exec", "exec", "simple_protocol", "told"} {
-		t.Run(mode, func(t *testing.T) {
-			add, settings := "", []string{}
-			if mode == "told" {
-				settings = []string{"ignore_startup_parameters=statement_timeout,idle_in_transaction_session_timeout"}
-			} else if mode != "" {
-				add = "&default_query_exec_mode=" + mode
-			}
-			a := open(t, pooled(t, add, settings...)(t), board.Keep{Revisions: 2, Lists: 20, Begun: 20})
-			var writing sync.WaitGroup
-			for w := range 4 {
-				writing.Go(func() {
-					list := fmt.Sprint("list", w)
-					for n := int64(1); n <= 5; n++ {
-						if _, err := storetest.Save(t.Context(), a, snapshot(list, n), board.Seen{Key: board.Key{Principal: "p", Chat: list}, List: list, Revision: n, Current: true}); err != nil {
-							t.Error(err)
-							return
-						}
-					}
-				})
-			}
-			writing.Wait()
-			if purged, err := storetest.Purge(t.Context(), a, todo.Writer{}, time.Now(), "list1", "b"); len(purged) != 1 || err != nil {
-				t.Error(purged, err)
-			}
-		})
 	}
 }
 
-// An address may set the limits of a statement; behind a pooler each update has them.
-func TestPoolerTimeouts(t *testing.T) {
-	s := open(t, pooled(t, "&statement_timeout=1234")(t))
+// An address may set the limits of a statement.
+func TestLimits(t *testing.T) {
+	s := open(t, emptied(t)+"&statement_timeout=1234")
 	var limit, idle string
-	err := s.Update(t.Context(), board.Key{Chat: "c"}, func(found board.Tx) error {
-		return found.(*tx).Scan(t.Context(), `SELECT current_setting('statement_timeout'), current_setting('idle_in_transaction_session_timeout')`, nil, &limit, &idle)
-	})
-	if err != nil || limit != "1234ms" || idle != "10s" || !strings.Contains(s.pool.Config().ConnString(), "1234") {
+	err := one(t.Context(), s.pool, []any{&limit, &idle}, `SELECT current_setting('statement_timeout'), current_setting('idle_in_transaction_session_timeout')`)
+	if err != nil || limit != "1234ms" || idle != "10s" {
 		t.Error(err, limit, idle)
 	}
 }

@@ -88,9 +88,6 @@ func (t *tx) mayRunAgain(err error) bool { return raced(err) || err != nil && t.
 // current list (or the list with that id). Alone, it waits for the end of all others, and lets none begin.
 func (t *tx) begin(ctx context.Context, key board.Key, alone bool) error {
 	t.pending.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED`)
-	for name, value := range t.store.limits {
-		t.pending.Queue(`SELECT set_config($1, $2, true)`, name, value)
-	}
 	mode := "ROW SHARE" // waits for a move of the schema (see makeSchema), and for who is alone
 	if alone {
 		mode = "EXCLUSIVE"

@@ -388,7 +388,7 @@ var laterSteps = []string{
 
 func moveInChild(url string) (status int) {
 	steps = append(steps, laterSteps...)
-	s, err := Open(context.Background(), url, "", board.Keep{Moving: func(text string) { fmt.Println(text) }})
+	s, err := Open(context.Background(), url, board.Keep{Moving: func(text string) { fmt.Println(text) }})
 	if err != nil {
 		fmt.Println(err)
 		return 1
@@ -512,7 +512,7 @@ func TestMoveFails(t *testing.T) {
 		{kill, laterSteps[0], file}, {func(string) {}, `INSERT INTO todo_mcp.nothing VALUES (1)`, file}, {nil, laterSteps[0], board.ErrEarlier.Error()},
 	} {
 		newer(t, func(t *testing.T) {
-			if _, err := Open(t.Context(), url, "", board.Keep{Moving: c.say}); err == nil || !strings.Contains(err.Error(), c.says) || errors.Is(err, board.ErrTooNew) {
+			if _, err := Open(t.Context(), url, board.Keep{Moving: c.say}); err == nil || !strings.Contains(err.Error(), c.says) || errors.Is(err, board.ErrTooNew) {
 				t.Errorf("%v, without %s", err, c.says)
 			}
 		}, c.step)
@@ -533,7 +533,7 @@ func TestMoveTakesItsTime(t *testing.T) {
 	config.RuntimeParams["idle_in_transaction_session_timeout"] = "500"
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	newer(t, func(t *testing.T) {
-		checktest.Must(prepare(ctx, config, func(string) { cancel() }))(t)
+		checktest.Check(t, prepare(ctx, config, func(string) { cancel() }))
 	}, `SELECT pg_sleep(1)`)
 }
 

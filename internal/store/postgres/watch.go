@@ -109,8 +109,6 @@ const (
 	noticeInterval = 20 * time.Millisecond
 	// reconnectAfter is how long to wait after a failure.
 	reconnectAfter = 500 * time.Millisecond
-	// lookEvery is how often the store polls where notices do not arrive.
-	lookEvery = 50 * time.Millisecond
 	// settleAfter is how long after a hint another follows: Find shows a save when all that began before it have ended.
 	settleAfter = 10 * time.Millisecond
 )
@@ -118,7 +116,6 @@ const (
 // notices notifies other servers of saves, receives their notices on a connection of its own, and hints watchers.
 type notices struct {
 	pool     *pgxpool.Pool
-	receiver *pgx.ConnConfig
 	wake     chan struct{} // one slot: a notice is to be sent
 	watchers tables.Hints
 	since    atomic.Int64 // when the oldest save was made that waits for a notice, in Unix nanoseconds; 0 for none
@@ -170,7 +167,7 @@ func (n *notices) receive(ctx context.Context) {
 }
 
 func (n *notices) listen(ctx context.Context) error {
-	conn, err := pgx.ConnectConfig(ctx, n.receiver)
+	conn, err := pgx.ConnectConfig(ctx, n.pool.Config().ConnConfig)
 	if err != nil {
 		return err
 	}
@@ -183,27 +180,6 @@ func (n *notices) listen(ctx context.Context) error {
 		n.watchers.Send()
 		if _, err := conn.WaitForNotification(ctx); err != nil {
 			return err
-		}
-	}
-}
-
-// newestSeqs selects the sum of the newest Seqs, which changes with each save.
-const newestSeqs = `SELECT coalesce(sum(seq), 0)::text FROM ((SELECT seq FROM todo_mcp.lists ORDER BY seq DESC LIMIT 1000)
-	UNION ALL (SELECT seq FROM todo_mcp.chats ORDER BY seq DESC LIMIT 1000)) AS newest`
-
-// look polls, and hints the watchers when something was saved.
-func (n *notices) look(ctx context.Context) {
-	last, pause := "", lookEvery
-	for board.Sleep(ctx, pause) {
-		now := ""
-		if pause = lookEvery; one(ctx, n.pool, []any{&now}, newestSeqs) != nil {
-			pause = reconnectAfter
-			continue
-		}
-		n.since.Store(0)
-		if now != last {
-			last = now
-			n.watchers.Send()
 		}
 	}
 }

@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// Pooler is a pgbouncer before a server, in transaction mode: each transaction may be on
-// another of few connections. It keeps no prepared statements.
+// Pooler is a pgbouncer before a server.
 type Pooler struct {
 	dir string
 	cmd *exec.Cmd
@@ -32,7 +31,7 @@ func NewPooler(s *Server, settings ...string) (*Pooler, error) {
 	p := &Pooler{dir: dir}
 	file := filepath.Join(dir, "pgbouncer.ini")
 	lines := append([]string{"[databases]", "* = host=" + s.dir + " user=todo", "[pgbouncer]", "listen_port=6432", "unix_socket_dir=" + dir,
-		"auth_type=any", "pool_mode=transaction", "default_pool_size=4", "server_idle_timeout=1", "max_client_conn=1000", "logfile=" + filepath.Join(dir, "log")}, settings...)
+		"auth_type=any", "logfile=" + filepath.Join(dir, "log")}, settings...)
 	if err = os.Chmod(dir, 0o777); err == nil { //nolint:gosec // another user's server has its socket in it
 		err = os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o644) //nolint:gosec // it reads it
 	}
