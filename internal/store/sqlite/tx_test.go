@@ -239,6 +239,12 @@ func TestBatchAnswersEachUpdate(t *testing.T) {
 		"no such time":       func(tx board.Tx) error { _, err := tx.Save(ctx, endless); return err },
 		"no such revision":   func(tx board.Tx) error { _, err := tx.Save(ctx, snapshot("b", 7)); return err },
 		"panicked":           func(board.Tx) error { panic("on purpose") },
+		"given up": func(tx board.Tx) error {
+			ctx, giveUp := context.WithCancel(ctx)
+			giveUp()
+			_, err := tx.SaveChat(ctx, todo.Chat{ID: "unknown"})
+			return err
+		},
 	} {
 		bad := badUpdate(ctx, key, end)
 		for i, r := range batch(s, w, good, bad, good, bad, bad, good) {

@@ -347,7 +347,8 @@ func (w *writer) write(batch []*request) (stored bool, err error) {
 		req.call(w)
 		wrote := w.ran > before
 		isAboutOne := func(err error) bool {
-			return errors.Is(err, tables.ErrEncode) || failedWith(err, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_CONSTRAINT)
+			return errors.Is(err, tables.ErrEncode) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
+				failedWith(err, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_CONSTRAINT)
 		}
 		if w.failed != nil && !isAboutOne(w.failed) {
 			return false, w.failed
