@@ -66,8 +66,8 @@ func (s *Store) try(ctx context.Context, key board.Key, change func(board.Tx) er
 	if err = t.begin(ctx, key, alone); err == nil {
 		err = change(t)
 	}
-	if t.failed != nil && (err == nil || t.mayRunAgain(t.failed)) {
-		err = t.failed // the change may not have returned it
+	if t.Failed != nil && (err == nil || t.mayRunAgain(t.Failed)) {
+		err = t.Failed // the change may not have returned it
 	}
 	if err != nil || !t.writes {
 		return t.mayRunAgain(err), err
@@ -93,11 +93,22 @@ func (t *tx) begin(ctx context.Context, key board.Key, alone bool) error {
 		mode = "EXCLUSIVE"
 	}
 	t.pending.Queue(`LOCK TABLE todo_mcp.store IN ` + mode + ` MODE`)
+	t.lockChat(key.Chat)
 	if todo.IsChatID(key.Chat) {
-		t.queueChat(key.Chat)
+		t.pending.Queue(numbered(queries().ChatOf), plain(key.Chat)).Query(func(found pgx.Rows) error {
+			all, err := tables.Collect(rows{found}, queries().ScanChat)
+			if errors.Is(err, board.ErrDamaged) {
+				all, err = nil, nil // it counts as none
+			}
+			t.Memory.Chats[key.Chat] = append(all, todo.Chat{})[0]
+			return err
+		})
 	}
-	t.queueSeen(key)
-	return t.do(ctx, "begin update", func() error {
+	t.pending.Queue(numbered(queries().SeenBy), plain(key.Principal), plain(key.Chat), key.Mirrors).Query(func(found pgx.Rows) (err error) {
+		t.Memory.Seen[key], err = tables.Collect(rows{found}, queries().ScanSeen)
+		return err
+	})
+	return t.Do(ctx, "begin update", func() error {
 		err := t.lock(ctx, `coalesce(nullif(todo_mcp.held($1, $2, $3), ''), $2)`, key.Principal, key.Chat, key.Mirrors)
 		if errors.Is(err, board.ErrDamaged) {
 			return nil // a method that needs that list returns the error
@@ -149,25 +160,12 @@ func (t *tx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, erro
 	return t.conn.Query(ctx, sql, args...)
 }
 
-// do calls run. Before an error it puts what, which says what run does. After an error of the database it runs nothing.
-func (t *tx) do(ctx context.Context, what string, run func() error) error {
-	if t.failed != nil {
-		return t.failed
-	}
-	err := named(ctx, what, run())
-	if !board.IsRefusal(err) && !errors.Is(err, board.ErrDamaged) {
-		t.failed = err
-	}
-	return err
-}
-
 // tx is the transaction of an update. It locks and remembers what it reads. What it writes is sent with the next read.
 type tx struct {
-	tables.Saver // its Memory has the lists whose rows are locked; zero for one that is not there
+	tables.Saver // its Memory has the lists whose rows are locked
 	store        *Store
 	conn         *pgxpool.Conn
 	pending      *pgx.Batch
-	failed       error                // the error after which no method runs
 	seq          int64                // the first that it may give
 	peeked       map[string]int64     // the Seq of the chats that were read and not locked
 	names        map[[2]string]string // the lists of the names (with their principals) that were read and not locked
@@ -191,30 +189,15 @@ func (s *Store) newTx(ctx context.Context) (*tx, error) {
 		return nil, err
 	}
 	t := &tx{store: s, conn: conn, pending: &pgx.Batch{}, locked: make(map[string]bool), peeked: make(map[string]int64), names: make(map[[2]string]string)}
-	t.Saver = tables.Saver{Reader: newReader(t, &s.Health, t.do), Memory: tables.NewMemory(), DB: t, Keep: s.keep, Used: &s.used, Alive: s.Alive, Do: t.do}
+	t.Saver = tables.Saver{Memory: tables.NewMemory(), DB: t, Keep: s.keep, Used: &s.used, Alive: s.Alive, Wrap: named}
+	t.Reader = newReader(t, &s.Health, t.Do)
 	return t, nil
-}
-
-// queueChat locks a chat, and then reads it.
-func (t *tx) queueChat(id string) {
-	t.lockChat(id)
-	t.pending.Queue(numbered(queries().ChatOf), plain(id)).Query(func(found pgx.Rows) error {
-		all, err := tables.Collect(rows{found}, queries().ScanChat)
-		if errors.Is(err, board.ErrDamaged) {
-			all, err = nil, nil // it counts as none
-		}
-		t.Memory.Chats[id] = append(all, todo.Chat{})[0]
-		return err
-	})
 }
 
 // Chat implements board.Tx. It locks only the own chat, so that no two transactions wait for each other. See LockChat.
 func (t *tx) Chat(ctx context.Context, id string) (c todo.Chat, err error) {
-	if c, known := t.Memory.Chats[id]; known {
-		return c, t.failed
-	}
-	if t.locked[id] {
-		return t.LockChat(ctx, id)
+	if _, isKnown := t.Memory.Chats[id]; isKnown || t.locked[id] {
+		return t.Saver.Chat(ctx, id)
 	}
 	if c, err = t.Reader.Chat(ctx, id); err == nil {
 		t.peeked[id] = c.Seq
@@ -223,28 +206,24 @@ func (t *tx) Chat(ctx context.Context, id string) (c todo.Chat, err error) {
 }
 
 // LockChat implements [tables.DB]. It returns errRaced if the chat is not as Chat read it without a lock.
-func (t *tx) LockChat(ctx context.Context, id string) (todo.Chat, error) {
-	err := t.do(ctx, "read chat", func() (err error) {
-		if _, known := t.Memory.Chats[id]; !known {
-			t.queueChat(id)
-			err = t.flush(ctx)
+func (t *tx) LockChat(ctx context.Context, id string) (c todo.Chat, err error) {
+	return c, t.Do(ctx, "read chat", func() error {
+		t.lockChat(id)
+		if c, err = t.Reader.Chat(ctx, id); err != nil {
+			return err
 		}
-		if seq, isPeeked := t.peeked[id]; err == nil && isPeeked && seq != t.Memory.Chats[id].Seq {
+		if seq, isPeeked := t.peeked[id]; isPeeked && seq != c.Seq {
 			return errRaced
 		}
 		delete(t.peeked, id)
-		return err
+		return nil
 	})
-	return t.Memory.Chats[id], err
 }
 
-// queueSeen locks a chat, and then reads what it has seen.
-func (t *tx) queueSeen(of board.Key) {
+// LockSeen implements [tables.DB].
+func (t *tx) LockSeen(ctx context.Context, of board.Key) (all []board.Seen, damaged int, err error) {
 	t.lockChat(of.Chat)
-	t.pending.Queue(numbered(queries().SeenBy), plain(of.Principal), plain(of.Chat), of.Mirrors).Query(func(found pgx.Rows) (err error) {
-		t.Memory.Seen[of], err = tables.Collect(rows{found}, queries().ScanSeen)
-		return err
-	})
+	return t.SeenBy(ctx, of)
 }
 
 // lockChat locks a chat with what it has seen, or a name, until the transaction ends.
@@ -287,51 +266,10 @@ func (t *tx) lock(ctx context.Context, id string, args ...any) error {
 	return cmp.Or(err, isDamaged)
 }
 
-// newest locks a list, unless it is locked, and returns its newest revision, or board.ErrNotFound.
-func (t *tx) newest(ctx context.Context, list string) (todo.Snapshot, error) {
-	if _, isLocked := t.Memory.Lists[list]; !isLocked {
-		if err := t.lock(ctx, `$1`, list); err != nil {
-			return todo.Snapshot{}, err
-		}
-	}
-	at := t.Memory.Lists[list]
-	if at.Revision == 0 {
-		t.Memory.Lists[list] = at // the transaction has read that there is none
-		return at, board.ErrNotFound
-	}
-	return at, nil
-}
-
-func (t *tx) Load(ctx context.Context, list string, revision int64) (found todo.Snapshot, err error) {
-	if revision != 0 && t.Memory.Lists[list].Revision != revision {
-		return t.Reader.Load(ctx, list, revision)
-	}
-	return found, t.do(ctx, "read snapshot", func() error {
-		at, err := t.newest(ctx, list)
-		if err == nil {
-			found = t.asRead(at)
-		}
-		return err
-	})
-}
-
-// asRead returns a remembered snapshot with the parent that it has now.
-func (t *tx) asRead(s todo.Snapshot) todo.Snapshot {
-	if all, known := t.Memory.Seen[board.Key{Principal: s.List.Principal, Chat: s.List.ParentConversation, Mirrors: s.List.Mirrored}]; known && s.List.ParentConversation != "" {
-		s.List.Parent = board.Current(all)
-	}
-	return s
-}
-
-func (t *tx) Seen(ctx context.Context, of board.Key) (found []board.Seen, err error) {
-	return found, t.do(ctx, "read what chats have seen", func() (err error) {
-		if _, known := t.Memory.Seen[of]; !known {
-			t.queueSeen(of)
-			err = t.flush(ctx)
-		}
-		found = slices.Clone(t.Memory.Seen[of])
-		return err
-	})
+// LockList implements [tables.DB].
+func (t *tx) LockList(ctx context.Context, id string) (todo.Snapshot, error) {
+	err := t.Do(ctx, "read snapshot", func() error { return t.lock(ctx, `$1`, id) })
+	return t.Memory.Lists[id], err
 }
 
 // SeenOn implements board.Tx. It locks the list, which so becomes current for no other chat.
@@ -347,12 +285,12 @@ func (t *tx) queueLock(list string) {
 	}
 }
 
-// LockSeen implements [tables.DB]. It also locks a list that becomes current.
-func (t *tx) LockSeen(ctx context.Context, c board.Seen) (all []board.Seen, damaged int, err error) {
-	if all, err = t.Seen(ctx, c.Key); c.Current && board.Current(all) != c.List {
+// See implements board.Tx. It locks a list that becomes current.
+func (t *tx) See(ctx context.Context, c board.Seen) error {
+	if all, err := t.Seen(ctx, c.Key); err == nil && c.Current && board.Current(all) != c.List {
 		t.queueLock(c.List)
 	}
-	return all, 0, err
+	return t.Saver.See(ctx, c)
 }
 
 // Named implements board.Tx. It locks nothing, since some have locked the list by then and some have not.
@@ -381,27 +319,15 @@ func (t *tx) lockName(of [2]string) {
 
 func lockedName(of [2]string) string { return of[0] + "\x00" + of[1] }
 
-func (t *tx) Save(ctx context.Context, next todo.Snapshot) (saved todo.Snapshot, err error) {
-	id := next.List.ID
-	err = t.do(ctx, "save snapshot", func() error {
-		_, isLocked := t.Memory.Lists[id]
-		before, err := t.newest(ctx, id)
-		if err != nil && !errors.Is(err, board.ErrNotFound) && !errors.Is(err, board.ErrDamaged) {
-			return err
+// Save implements board.Tx. Find reads without a lock, so another server may have changed the list since.
+func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
+	if _, isLocked := t.Memory.Lists[next.List.ID]; !isLocked && next.Revision > 1 {
+		before, err := t.Load(ctx, next.List.ID, 0)
+		if (err == nil || errors.Is(err, board.ErrNotFound)) && !next.Follows(before) {
+			return next, t.Do(ctx, "save snapshot", func() error { return errRaced })
 		}
-		if !isLocked && next.Revision > 1 && !next.Follows(before) {
-			return errRaced // Find read it without a lock, so another server may have changed it since
-		}
-		if saved, err = t.Saver.Save(ctx, next); err == nil && saved.Revision == 1 && saved.List.ParentConversation != "" {
-			err = one(ctx, t, []any{&saved.List.Parent}, `SELECT todo_mcp.held($1, $2, $3)`, saved.List.Principal, saved.List.ParentConversation, saved.List.Mirrored)
-			t.Memory.Lists[id] = saved
-		}
-		return err
-	})
-	if err != nil {
-		return todo.Snapshot{}, err
 	}
-	return t.asRead(saved), nil
+	return t.Saver.Save(ctx, next)
 }
 
 func (t *tx) Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error {

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
@@ -18,83 +16,25 @@ var _ board.Tx = (*writer)(nil)
 
 // read is the [tables.Query] of the transaction. No statement ends with ctx: other requests share the transaction.
 func (w *writer) read(ctx context.Context, what, query string, args []any, read func(tables.Rows) error) error {
-	err := w.do(ctx, what, func() error { return w.query(context.Background(), query, args, read) })
+	err := w.Do(ctx, what, func() error { return w.query(context.Background(), query, args, read) })
 	if err == nil && ctx.Err() != nil {
 		err = fmt.Errorf("%s: %w", what, ctx.Err())
 	}
 	return err
 }
 
-// do calls run. Before an error it puts what, which says what run does. It notes a failure of the store, not of a row.
-func (w *writer) do(_ context.Context, what string, run func() error) error {
-	err := run()
-	if err == nil {
-		return nil
-	}
-	if !board.IsRefusal(err) && !errors.Is(err, board.ErrDamaged) && w.failed == nil {
-		w.failed = err
-	}
-	return fmt.Errorf("%s: %w", what, err)
+// Nobody else changes anything while the transaction runs.
+
+func (w *writer) LockList(ctx context.Context, id string) (todo.Snapshot, error) {
+	return w.Reader.Load(ctx, id, 0)
 }
 
-func (w *writer) Seen(ctx context.Context, of board.Key) ([]board.Seen, error) {
-	all, _, err := w.LockSeen(ctx, board.Seen{Key: of})
-	return slices.Clone(all), err
+func (w *writer) LockChat(ctx context.Context, id string) (todo.Chat, error) {
+	return w.Reader.Chat(ctx, id)
 }
 
-// Load implements board.Tx. It remembers the newest revisions that it reads.
-func (w *writer) Load(ctx context.Context, list string, revision int64) (found todo.Snapshot, err error) {
-	found, isKnown := w.Memory.Lists[list]
-	if revision != 0 && found.Revision != revision {
-		return w.Reader.Load(ctx, list, revision)
-	}
-	if !isKnown {
-		if found, err = w.Reader.Load(ctx, list, 0); err != nil {
-			return found, err
-		}
-		w.Memory.SetList(found, todo.Size(found.Items)+todo.Size(found.Report.Dropped))
-	}
-	if l := &found.List; l.ParentConversation != "" {
-		all, _, err := w.LockSeen(ctx, board.Seen{Key: board.Key{Principal: l.Principal, Chat: l.ParentConversation, Mirrors: l.Mirrored}})
-		l.Parent = board.Current(all)
-		return found, err
-	}
-	return found, nil
-}
-
-func (w *writer) Save(ctx context.Context, next todo.Snapshot) (saved todo.Snapshot, err error) {
-	err = w.do(ctx, "save snapshot", func() error {
-		if saved, err = w.Saver.Save(ctx, next); err == nil {
-			saved, err = w.Load(ctx, saved.List.ID, 0)
-		}
-		return err
-	})
-	return saved, err
-}
-
-// Chat implements board.Tx. It remembers what it reads, also that there is no such chat.
-func (w *writer) Chat(ctx context.Context, id string) (c todo.Chat, err error) {
-	c, isKnown := w.Memory.Chats[id]
-	if !isKnown {
-		if c, err = w.Reader.Chat(ctx, id); err == nil {
-			w.Memory.Put += tables.RowSize + len(id)
-			w.Memory.Chats[id] = c
-		}
-	}
-	return c, err
-}
-
-func (w *writer) LockChat(ctx context.Context, id string) (todo.Chat, error) { return w.Chat(ctx, id) }
-
-// LockSeen implements [tables.DB]. It remembers what it reads, unless a row is damaged.
-func (w *writer) LockSeen(_ context.Context, c board.Seen) (found []board.Seen, damaged int, err error) {
-	if known, ok := w.Memory.Seen[c.Key]; ok {
-		return known, 0, nil
-	}
-	if found, damaged, err = w.SeenBy(context.Background(), c.Key); err == nil && damaged == 0 {
-		w.Memory.SetSeen(c.Key, found)
-	}
-	return found, damaged, err
+func (w *writer) LockSeen(ctx context.Context, of board.Key) (all []board.Seen, damaged int, err error) {
+	return w.SeenBy(ctx, of)
 }
 
 func (w *writer) Remove(query string, args ...any) error {

@@ -46,8 +46,8 @@ func (r *request) call(w *writer) {
 		}
 	}()
 	r.err = r.change(w)
-	if w.failed != nil && !errors.Is(r.err, w.failed) {
-		r.err = errors.Join(r.err, w.failed) // it must not go on as if nothing had happened
+	if w.Failed != nil && !errors.Is(r.err, w.Failed) {
+		r.err = errors.Join(r.err, w.Failed) // it must not go on as if nothing had happened
 	}
 }
 
@@ -151,7 +151,6 @@ type writer struct {
 	conn   *sql.Conn
 	seen   int64 // SQLite's data_version when the last transaction began; 0 for none
 	logged int64 // the size of the log when it was last looked at
-	failed error // the first failure of the store in the request that runs
 
 	// What goes with the Memory:
 	seq   int64 // the last that was given; 0 for unknown
@@ -161,7 +160,8 @@ type writer struct {
 
 func newWriter(s *Store) *writer {
 	w := &writer{store: s}
-	w.Saver = tables.Saver{Reader: tables.NewReader(queries(), w.read, &s.Health), DB: w, Keep: s.keep, Used: &tables.Used{}, Alive: s.Alive, Do: w.do}
+	w.Saver = tables.Saver{Reader: tables.NewReader(queries(), w.read, &s.Health), DB: w, Keep: s.keep, Used: &tables.Used{}, Alive: s.Alive,
+		Wrap: func(_ context.Context, what string, err error) error { return fmt.Errorf("%s: %w", what, err) }}
 	return w
 }
 
@@ -343,15 +343,15 @@ func (w *writer) write(batch []*request) (stored bool, err error) {
 			w.forget()
 		}
 		before := w.ran
-		w.failed = nil
+		w.Failed = nil
 		req.call(w)
 		wrote := w.ran > before
 		isAboutOne := func(err error) bool {
 			return errors.Is(err, tables.ErrEncode) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
 				failedWith(err, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_CONSTRAINT)
 		}
-		if w.failed != nil && !isAboutOne(w.failed) {
-			return false, w.failed
+		if w.Failed != nil && !isAboutOne(w.Failed) {
+			return false, w.Failed
 		}
 		if req.err != nil && wrote {
 			w.forget() // the memory may have what is rolled back

@@ -104,7 +104,7 @@ func keyValues(k board.ChatKey) []any { return []any{k.Principal, k.User, string
 // SaveChat implements [board.Tx].
 func (s *Saver) SaveChat(ctx context.Context, c todo.Chat) (todo.Chat, error) {
 	err := s.Do(ctx, "save chat", func() error {
-		was, err := s.DB.LockChat(ctx, c.ID)
+		was, err := s.Chat(ctx, c.ID)
 		if err != nil {
 			return err
 		}

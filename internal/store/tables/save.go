@@ -16,68 +16,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// DB is a transaction of a database, as a [Saver] uses it. Its SQL has a question mark for each argument.
-type DB interface {
-	board.Reader // as that of a [board.Tx]
-
-	// Exec runs a statement that changes something, at the latest before the next read or the commit.
-	Exec(sql string, args ...any) error
-
-	// Remove is Exec for statements that may remove rows which are in the [Memory].
-	Remove(sql string, args ...any) error
-
-	// LockChat reads a chat that is about to be saved. LockSeen reads what the chat of c has seen, and how many of its
-	// rows are damaged, before c is stored.
-	LockChat(ctx context.Context, id string) (todo.Chat, error)
-	LockSeen(ctx context.Context, c board.Seen) (all []board.Seen, damaged int, err error)
-
-	// Scan reads the only row of a query. It returns [sql.ErrNoRows] when there is none.
-	Scan(ctx context.Context, sql string, args []any, into ...any) error
-
-	// NextSeq returns the Seq of the next revision or chat that is stored.
-	NextSeq() (int64, error)
-
-	// Size returns the size of the store in bytes, more exactly where it is nearly full; 0 if the size is not limited.
-	Size(ctx context.Context) (int64, error)
-}
-
-// Memory holds rows as they are in a transaction: what it stored or read last.
-type Memory struct {
-	Lists map[string]todo.Snapshot // the newest revisions
-	Seen  map[board.Key][]board.Seen
-	Chats map[string]todo.Chat // zero where there is none
-	Put   int                  // how many bytes were put in: of texts, and [RowSize] for each row
-}
-
-// NewMemory returns an empty memory.
-func NewMemory() *Memory {
-	return &Memory{Lists: make(map[string]todo.Snapshot), Seen: make(map[board.Key][]board.Seen), Chats: make(map[string]todo.Chat)}
-}
-
-// SetList sets the newest revision of a list, with the size of its stored form in bytes.
-func (m *Memory) SetList(newest todo.Snapshot, bytes int) {
-	m.Put += RowSize + bytes
-	m.Lists[newest.List.ID] = newest
-}
-
-// SetSeen sets what a chat has seen.
-func (m *Memory) SetSeen(of board.Key, all []board.Seen) {
-	m.Put += (len(all) + 1) * (RowSize + len(of.Principal) + len(of.Chat))
-	m.Seen[of] = all
-}
-
-// Saver stores lists and chats in a transaction, and reads them there.
-type Saver struct {
-	Reader
-	Memory *Memory
-	DB     DB
-	Keep   board.Keep
-	Used   *Used
-	Alive  func(process string) bool // as of [board.Store]
-	// Do runs a method's function, and adds the method's name to its error.
-	Do func(ctx context.Context, what string, run func() error) error
-}
-
 // Used remembers how many bytes each principal uses and, for the empty principal, all use together.
 type Used struct {
 	mu sync.Mutex
@@ -156,23 +94,34 @@ func (u *Used) Add(principal string, bytes int) {
 // ErrEncode means that a revision or chat has no stored form, as one with a time after the year 9999.
 var ErrEncode = errors.New("it has no stored form")
 
-// Save stores a revision as [board.Tx] says, and returns it. It deletes the revisions that [board.Keep] drops.
-func (s *Saver) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
-	before, err := s.DB.Load(ctx, next.List.ID, 0)
+// Save implements [board.Tx]. It deletes the revisions that [board.Keep] drops.
+func (s *Saver) Save(ctx context.Context, next todo.Snapshot) (saved todo.Snapshot, err error) {
+	err = s.Do(ctx, "save snapshot", func() error {
+		if err := s.save(ctx, next); err != nil {
+			return err
+		}
+		saved, err = s.newest(ctx, next.List.ID)
+		return err
+	})
+	return saved, err
+}
+
+func (s *Saver) save(ctx context.Context, next todo.Snapshot) error {
+	before, err := s.newest(ctx, next.List.ID)
 	if errors.Is(err, board.ErrDamaged) {
 		before = todo.Snapshot{List: next.List}
 		err = s.DB.Scan(ctx, s.sql.lockList, []any{next.List.ID}, &before.List.Principal, &before.Revision, new(int64), &before.Deleted)
 		next.Revision = before.Revision + 1
 	}
 	if err != nil && !errors.Is(err, board.ErrNotFound) {
-		return next, err
+		return err
 	}
 	if !next.Follows(before) {
-		return next, fmt.Errorf("revision %d of list %s, which is at %d: %w", next.Revision, next.List.ID, before.Revision, board.ErrNotFound)
+		return fmt.Errorf("revision %d of list %s, which is at %d: %w", next.Revision, next.List.ID, before.Revision, board.ErrNotFound)
 	}
 	next.Items = append([]todo.Item{}, next.Items...)
 	if before.Revision == 0 {
-		return next, s.begin(ctx, &next, time.Now())
+		return s.begin(ctx, next, time.Now())
 	}
 	next.List = before.List
 	size, err := s.DB.Size(ctx)
@@ -180,11 +129,11 @@ func (s *Saver) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 		_, err = s.makeRoom(ctx, next.List, false, time.Now())
 	}
 	if err != nil {
-		return next, err
+		return err
 	}
 	bytes, excerpt, err := s.addRevision(&next)
 	if err != nil {
-		return next, err
+		return err
 	}
 	id := next.List.ID
 	err = s.DB.Exec(`UPDATE main.lists SET revision = ?, seq = ?, updated = ?, bytes = bytes + ?, spare = ?, excerpt = ? WHERE id = ?`,
@@ -196,15 +145,15 @@ func (s *Saver) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 		err = errors.Join(s.DB.Exec(`UPDATE main.lists SET bytes = bytes - (SELECT coalesce(sum(octet_length(body)), 0) FROM main.history
 			WHERE list = ? AND revision < ?) WHERE id = ?`, id, first, id), s.DB.Exec(`DELETE FROM main.history WHERE list = ? AND revision < ?`, id, first))
 	}
-	s.Memory.SetList(next, bytes)
-	return next, err
+	s.Memory.SetList(id, next, bytes)
+	return err
 }
 
 // begin stores the first revision of a list, if there is room, and removes what is old.
-func (s *Saver) begin(ctx context.Context, first *todo.Snapshot, now time.Time) error {
+func (s *Saver) begin(ctx context.Context, first todo.Snapshot, now time.Time) error {
 	saved, err := s.makeRoom(ctx, first.List, true, now)
 	if err == nil {
-		err = s.addList(first, now)
+		err = s.addList(ctx, first, now)
 	}
 	old := board.Oldness(now, saved)
 	if err == nil {
@@ -222,20 +171,25 @@ func (s *Saver) begin(ctx context.Context, first *todo.Snapshot, now time.Time) 
 }
 
 // addList stores the row of a list that began at a time, and of its only revision.
-func (s *Saver) addList(first *todo.Snapshot, begun time.Time) error {
+func (s *Saver) addList(ctx context.Context, first todo.Snapshot, begun time.Time) (err error) {
 	l := first.List
 	if l.ParentConversation != "" {
-		l.Parent = "" // reads look it up
+		l.Parent = "" // reads look it up, as this does
+		first.List.Parent, err = value[string](ctx, s.Reader, "read current list", `SELECT list FROM main.seen WHERE principal = ? AND chat = ? AND mirrors = ? AND current`,
+			l.Principal, l.ParentConversation, l.Mirrored)
+		if err != nil {
+			return err
+		}
 	}
 	meta, err := record.Encode(l)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrEncode, err)
 	}
-	bytes, excerpt, err := s.addRevision(first)
+	bytes, excerpt, err := s.addRevision(&first)
 	if err != nil {
 		return err
 	}
-	s.Memory.SetList(*first, bytes)
+	s.Memory.SetList(l.ID, first, bytes)
 	values := s.sql.summed([]any{l.ID, l.Principal, l.Client, l.Workspace, l.Parent, l.ParentConversation, l.Mirrored, l.Conversation,
 		record.UnixNano(begun), string(meta)})
 	return s.DB.Exec(s.sql.addList, append(values, first.Revision, first.Seq, record.UnixNano(first.Updated), first.Deleted,
@@ -362,14 +316,14 @@ func (s *Saver) purge(ctx context.Context, list string, forList todo.List, by to
 		return err
 	}
 	last := record.Purged(list, principal, newest, time.Unix(0, begun), by, now)
-	return s.addList(&last, time.Unix(0, begun))
+	return s.addList(ctx, last, time.Unix(0, begun))
 }
 
 // See implements [board.Tx]. If rows of the chat are damaged, it replaces all its rows. A list that is new to the chat
 // needs room; other chats' rows of it may be removed.
 func (s *Saver) See(ctx context.Context, c board.Seen) error {
 	return s.Do(ctx, "save what a chat has seen", func() error {
-		others, damaged, err := s.DB.LockSeen(ctx, c)
+		others, damaged, err := s.seenBy(ctx, c.Key)
 		if err == nil && damaged > 0 {
 			err = s.DB.Exec(`DELETE FROM main.seen WHERE principal = ? AND chat = ? AND mirrors = ?`, c.Principal, c.Chat, c.Mirrors)
 		}

@@ -1,0 +1,149 @@
+package tables
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+)
+
+// DB is a transaction of a database, as a [Saver] uses it. Its SQL has a question mark for each argument.
+type DB interface {
+	board.Reader // as that of a [board.Tx]
+
+	// Exec runs a statement that changes something, at the latest before the next read or the commit.
+	Exec(sql string, args ...any) error
+
+	// Remove is Exec for statements that may remove rows which are in the [Memory].
+	Remove(sql string, args ...any) error
+
+	// LockList reads the newest revision of a list, LockChat a chat, and LockSeen what a chat has seen, with the number
+	// of its rows that are damaged. Nobody else changes what they read before the transaction ends.
+	LockList(ctx context.Context, id string) (todo.Snapshot, error)
+	LockChat(ctx context.Context, id string) (todo.Chat, error)
+	LockSeen(ctx context.Context, of board.Key) (all []board.Seen, damaged int, err error)
+
+	// Scan reads the only row of a query. It returns [sql.ErrNoRows] when there is none.
+	Scan(ctx context.Context, sql string, args []any, into ...any) error
+
+	// NextSeq returns the Seq of the next revision or chat that is stored.
+	NextSeq() (int64, error)
+
+	// Size returns the size of the store in bytes, more exactly where it is nearly full; 0 if the size is not limited.
+	Size(ctx context.Context) (int64, error)
+}
+
+// Memory holds rows as they are in a transaction: what it stored or read last.
+type Memory struct {
+	Lists map[string]todo.Snapshot // the newest revisions; zero where there is no list
+	Seen  map[board.Key][]board.Seen
+	Chats map[string]todo.Chat // zero where there is none
+	Put   int                  // how many bytes were put in: of texts, and [RowSize] for each row
+}
+
+// NewMemory returns an empty memory.
+func NewMemory() *Memory {
+	return &Memory{Lists: make(map[string]todo.Snapshot), Seen: make(map[board.Key][]board.Seen), Chats: make(map[string]todo.Chat)}
+}
+
+// SetList sets the newest revision of a list, with the size of its stored form in bytes.
+func (m *Memory) SetList(id string, newest todo.Snapshot, bytes int) {
+	m.Put += RowSize + bytes
+	m.Lists[id] = newest
+}
+
+// SetSeen sets what a chat has seen.
+func (m *Memory) SetSeen(of board.Key, all []board.Seen) {
+	m.Put += (len(all) + 1) * (RowSize + len(of.Principal) + len(of.Chat))
+	m.Seen[of] = all
+}
+
+// Saver stores lists and chats in a transaction, and reads them there. It remembers what it read or stored.
+type Saver struct {
+	Reader
+	Memory *Memory
+	DB     DB
+	Keep   board.Keep
+	Used   *Used
+	Alive  func(process string) bool // as of [board.Store]
+	// Wrap adds to an error what was being done.
+	Wrap func(ctx context.Context, what string, err error) error
+	// Failed is the first error of the database, after which no method does anything.
+	Failed error
+}
+
+// Do calls run, which does what the text says. It notes an error that is neither the caller's nor of one row.
+func (s *Saver) Do(ctx context.Context, what string, run func() error) error {
+	if s.Failed != nil {
+		return s.Failed
+	}
+	err := run()
+	if err == nil {
+		return nil
+	}
+	err = s.Wrap(ctx, what, err)
+	if s.Failed == nil && !board.IsRefusal(err) && !errors.Is(err, board.ErrDamaged) {
+		s.Failed = err
+	}
+	return err
+}
+
+// Load implements [board.Tx].
+func (s *Saver) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
+	if revision != 0 && s.Memory.Lists[list].Revision != revision {
+		return s.Reader.Load(ctx, list, revision)
+	}
+	return s.newest(ctx, list)
+}
+
+// newest returns the newest revision of a list, or [board.ErrNotFound].
+func (s *Saver) newest(ctx context.Context, list string) (found todo.Snapshot, err error) {
+	found, isKnown := s.Memory.Lists[list]
+	if !isKnown {
+		if found, err = s.DB.LockList(ctx, list); err != nil && !errors.Is(err, board.ErrNotFound) {
+			return found, err
+		}
+		s.Memory.SetList(list, found, todo.Size(found.Items)+todo.Size(found.Report.Dropped))
+	}
+	if found.Revision == 0 {
+		return found, fmt.Errorf("read snapshot: %w", board.ErrNotFound)
+	}
+	if l := &found.List; l.ParentConversation != "" {
+		if all, isKnown := s.Memory.Seen[board.Key{Principal: l.Principal, Chat: l.ParentConversation, Mirrors: l.Mirrored}]; isKnown {
+			l.Parent = board.Current(all) // it may have changed since the list was read
+		}
+	}
+	return found, nil
+}
+
+// Chat implements [board.Tx].
+func (s *Saver) Chat(ctx context.Context, id string) (c todo.Chat, err error) {
+	c, isKnown := s.Memory.Chats[id]
+	if !isKnown {
+		if c, err = s.DB.LockChat(ctx, id); err == nil {
+			s.Memory.Put += RowSize + len(id)
+			s.Memory.Chats[id] = c
+		}
+	}
+	return c, err
+}
+
+// Seen implements [board.Tx].
+func (s *Saver) Seen(ctx context.Context, of board.Key) ([]board.Seen, error) {
+	all, _, err := s.seenBy(ctx, of)
+	return slices.Clone(all), err
+}
+
+// seenBy returns what a chat has seen, and how many of its rows are damaged. With one that is, it remembers nothing.
+func (s *Saver) seenBy(ctx context.Context, of board.Key) (all []board.Seen, damaged int, err error) {
+	all, isKnown := s.Memory.Seen[of]
+	if !isKnown {
+		if all, damaged, err = s.DB.LockSeen(ctx, of); err == nil && damaged == 0 {
+			s.Memory.SetSeen(of, all)
+		}
+	}
+	return all, damaged, err
+}
