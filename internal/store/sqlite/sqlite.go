@@ -32,20 +32,20 @@ type Store struct {
 	log       string         // SQLite's log (-wal), beside the file
 	temporary string         // the folder that Close removes; empty for none
 	pragmas   []string       // more pragmas of the writing connection
-	quit      chan struct{}  // closed by Close
 	work      sync.WaitGroup // running calls and watches
 	watchers  tables.Hints
 	reading   chan *file  // one slot, used as a lock: the database to read from; nil if not open
 	had       atomic.Bool // the file was open once, so that one must be there
 
-	queue       chan *request // what the writer goroutine is to run
-	startWriter func()
-	writing     sync.WaitGroup // the writer goroutine
-	batches     atomic.Int64   // committed transactions, for tests
+	queue   chan *request  // what the writer goroutine is to run
+	writing sync.WaitGroup // the writer goroutine
+	batches atomic.Int64   // committed transactions, for tests
 
-	mu     sync.Mutex
-	closed time.Time // when Close was called; zero before
-	keep   board.Keep
+	keep board.Keep
+	mu   sync.Mutex         // held while work is added to, and while Close ends ctx
+	ctx  context.Context    // ends with Close
+	stop context.CancelFunc // ends ctx
+	end  func() error       // waits for running calls, and closes what is open; once
 }
 
 var _ board.Store = (*Store)(nil)
@@ -66,10 +66,12 @@ func Open(path string, keep board.Keep) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{path: path, log: path + "-wal", keep: keep, quit: make(chan struct{}), reading: make(chan *file, 1), queue: make(chan *request, maxBatch)}
+	s := &Store{path: path, log: path + "-wal", keep: keep, reading: make(chan *file, 1), queue: make(chan *request, maxBatch)}
 	s.reading <- nil
 	s.Reader = tables.NewReader(queries(), s.query, &s.Health)
-	s.startWriter = sync.OnceFunc(func() { s.writing.Go(s.writeLoop) })
+	s.end = sync.OnceValue(s.release)
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	s.writing.Go(s.writeLoop)
 	return s, nil
 }
 
@@ -91,14 +93,10 @@ func Temporary(keep board.Keep) (*Store, error) {
 // disk the last commit may end later. The hint function of Watch must not call it.
 func (s *Store) Close() error {
 	s.mu.Lock()
-	first := s.closed.IsZero()
-	if first {
-		s.closed = time.Now()
-		close(s.quit)
-	}
+	s.stop()
 	s.mu.Unlock()
 	ended := make(chan error, 1)
-	go func() { ended <- s.end(first) }()
+	go func() { ended <- s.end() }()
 	select {
 	case err := <-ended:
 		return err
@@ -107,15 +105,11 @@ func (s *Store) Close() error {
 	}
 }
 
-// end waits for running calls, and closes what is open.
-func (s *Store) end(first bool) error {
+func (s *Store) release() error {
 	s.work.Wait()
-	if first {
-		close(s.queue)
-	}
+	close(s.queue)
 	s.writing.Wait()
 	f := <-s.reading
-	s.reading <- nil
 	err := f.release()
 	if s.temporary != "" {
 		err = errors.Join(err, os.RemoveAll(s.temporary))
@@ -133,7 +127,7 @@ func (s *Store) enter(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.closed.IsZero() {
+	if s.ctx.Err() != nil {
 		return board.ErrClosed
 	}
 	s.work.Add(1)

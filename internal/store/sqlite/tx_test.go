@@ -164,9 +164,7 @@ func batch(s *Store, w *writer, changes ...func(board.Tx) error) (done []*reques
 	for _, change := range changes {
 		done = append(done, &request{change: change, done: make(chan struct{})})
 	}
-	for again := slices.Clone(done); len(again) > 0; {
-		again = s.commit(w, again)
-	}
+	s.commit(w, slices.Clone(done))
 	return done
 }
 

@@ -68,7 +68,7 @@ func (s *Store) Watch(ctx context.Context, hint func()) error {
 		others.close()
 		s.removeFolder()
 	}()
-	return s.watchers.Watch(ctx, s.quit, hint, 0, others.heard, func() (again time.Duration, err error) {
+	return s.watchers.Watch(ctx, s.ctx.Done(), hint, 0, others.heard, func() (again time.Duration, err error) {
 		before, now, left := open, int64(0), time.Time{}
 		again = lookOften
 		if info, err := os.Stat(s.path + SpoolSuffix); err == nil {

@@ -21,7 +21,7 @@ import (
 const (
 	// maxBatch is the largest number of requests in one transaction.
 	maxBatch = 256
-	// gracePeriod is how long a caller whose context ended waits for a running commit, and a closing store for a lock.
+	// gracePeriod is how long a caller whose context ended waits for a running commit.
 	gracePeriod = time.Second
 	// maxPut is how many bytes are put into a memory before the next request begins another one.
 	maxPut = 8 << 20
@@ -45,6 +45,7 @@ func (r *request) call(w *writer) {
 			r.panicked, r.err = fmt.Sprintf("%v\n%s", v, debug.Stack()), errors.New("the function panicked")
 		}
 	}()
+	r.panicked = "" // of an earlier try
 	r.err = r.change(w)
 	if w.Failed != nil && !errors.Is(r.err, w.Failed) {
 		r.err = errors.Join(r.err, w.Failed) // it must not go on as if nothing had happened
@@ -61,7 +62,6 @@ func (s *Store) Update(ctx context.Context, _ board.Key, change func(board.Tx) e
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s.startWriter()
 	req := &request{change: change, done: make(chan struct{})}
 	select {
 	case s.queue <- req:
@@ -91,29 +91,34 @@ func (s *Store) writeLoop() {
 	w := newWriter(s)
 	defer w.close()
 	for first := range s.queue {
-		for batch := []*request{first}; len(batch) > 0; {
-			runtime.Gosched() // lets other goroutines queue requests, which then share this commit
-			for len(batch) < maxBatch && len(s.queue) > 0 {
-				batch = append(batch, <-s.queue)
-			}
-			batch = s.commit(w, batch)
+		batch := []*request{first}
+		runtime.Gosched() // lets other goroutines queue requests, which then share this commit
+		for len(batch) < maxBatch && len(s.queue) > 0 {
+			batch = append(batch, <-s.queue)
 		}
+		s.commit(w, batch)
 	}
 }
 
-// commit runs a batch in one transaction and answers its requests, or returns all if the file is locked.
-func (s *Store) commit(w *writer, batch []*request) (again []*request) {
+// commit runs a batch in one transaction and answers its requests. If one of several fails, each runs alone instead.
+func (s *Store) commit(w *writer, batch []*request) {
 	err := w.beginTx()
-	if err != nil && busy(err) && s.mayRetry() {
+	for err != nil && busy(err) && s.ctx.Err() == nil {
 		time.Sleep(2 * time.Millisecond) // not every busy error comes after busy_timeout
-		return batch
+		err = w.beginTx()
 	}
 	batch = slices.DeleteFunc(batch, func(r *request) bool { return !r.claimed.CompareAndSwap(false, true) }) // withdrawn
 	stored := false
 	if err == nil {
-		if stored, err = w.write(batch); err != nil {
-			err = describe(s.path, err)
+		stored, err = w.write(batch)
+		err = describe(s.path, err)
+	}
+	if errors.Is(err, errTogether) {
+		for _, req := range batch {
+			req.claimed.Store(false)
+			s.commit(w, []*request{req})
 		}
+		return
 	}
 	if err != nil && !errors.Is(err, errGone) {
 		w.close() // the next batch opens the file again
@@ -131,14 +136,6 @@ func (s *Store) commit(w *writer, batch []*request) (again []*request) {
 	if stored {
 		Say(s.path)
 	}
-	return nil
-}
-
-// mayRetry reports whether the store is open, or was closed within the grace period.
-func (s *Store) mayRetry() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.closed.IsZero() || time.Since(s.closed) < gracePeriod
 }
 
 // writer is the writing connection, and the board.Tx of the request that it runs. It is open if conn is not nil. It
@@ -325,46 +322,33 @@ func (w *writer) notice(now int64) error {
 	return nil
 }
 
-// write runs the requests of a batch, sets the error of each, and commits. A request that fails does not affect the
-// others. If write returns an error, no request was stored, unless the error wraps board.ErrUnknownOutcome.
+// errTogether means that a request failed after it had written, so that those before it are rolled back, too.
+var errTogether = errors.New("one of several requests failed")
+
+// write runs the requests of a batch, sets the error of each, and commits. If it returns an error, no request was stored,
+// unless the error wraps board.ErrUnknownOutcome.
 func (w *writer) write(batch []*request) (stored bool, err error) {
-	alone := len(batch) == 1
-	unlessAlone := func(statement string) {
-		if !alone && err == nil {
-			err = w.Exec(statement)
-		}
-	}
 	for _, req := range batch {
-		unlessAlone(`SAVEPOINT request`)
-		if err != nil {
-			return false, err
-		}
 		if w.Memory.Put > maxPut {
 			w.forget()
 		}
 		before := w.ran
 		w.Failed = nil
 		req.call(w)
+		isAboutOne := errors.Is(w.Failed, tables.ErrEncode) || errors.Is(w.Failed, context.Canceled) || errors.Is(w.Failed, context.DeadlineExceeded) ||
+			failedWith(w.Failed, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_CONSTRAINT)
 		wrote := w.ran > before
-		isAboutOne := func(err error) bool {
-			return errors.Is(err, tables.ErrEncode) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
-				failedWith(err, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_CONSTRAINT)
-		}
-		if w.Failed != nil && !isAboutOne(w.Failed) {
+		switch {
+		case w.Failed != nil && !isAboutOne:
 			return false, w.Failed
-		}
-		if req.err != nil && wrote {
-			w.forget() // the memory may have what is rolled back
-			if alone {
-				return false, w.Exec(`ROLLBACK`)
+		case req.err != nil && wrote:
+			w.forget() // it may have what is rolled back
+			if err := w.Exec(`ROLLBACK`); err != nil || len(batch) == 1 {
+				return false, err
 			}
-			unlessAlone(`ROLLBACK TO request`)
+			return false, errTogether
 		}
-		unlessAlone(`RELEASE request`)
-		stored = stored || wrote && req.err == nil
-	}
-	if err != nil {
-		return false, err
+		stored = stored || wrote
 	}
 	if err := w.Exec(`COMMIT`); err != nil {
 		if failedWith(err, sqlite3.SQLITE_IOERR) {
