@@ -336,21 +336,24 @@ func takeKey(t *testing.T, store string) (key string) {
 	t.Helper()
 	file, isFile := strings.CutPrefix(store, "sqlite:")
 	if !isFile {
-		return string(command(t, nil, "psql", "--quiet", "--tuples-only", "--no-align", "--command=SELECT encode(session_key, 'hex') FROM todo_mcp.store", store))
+		return strings.TrimSpace(string(command(t, nil, "psql", "--quiet", "--tuples-only", "--no-align", "--command=SELECT encode(session_key, 'hex') FROM todo_mcp.store", store)))
 	}
-	return string(checktest.Must(os.ReadFile(filepath.Join(filepath.Dir(file), "session.key")))(t))
+	db := checktest.Must(sql.Open("sqlite", file))(t)
+	defer db.Close()
+	checktest.Check(t, db.QueryRow("SELECT hex(session_key) FROM store").Scan(&key))
+	return key
 }
 
 func giveKey(t *testing.T, store, key string) {
 	t.Helper()
 	file, isFile := strings.CutPrefix(store, "sqlite:")
 	if !isFile {
-		command(t, nil, "psql", "--quiet", "--command=UPDATE todo_mcp.store SET session_key = decode('"+strings.TrimSpace(key)+"', 'hex')", store)
+		command(t, nil, "psql", "--quiet", "--command=UPDATE todo_mcp.store SET session_key = decode('"+key+"', 'hex')", store)
 		return
 	}
-	path := filepath.Join(filepath.Dir(file), "session.key")
-	checktest.Check(t, os.WriteFile(path, []byte(key), 0o600))
-	giveToOwner(t, path)
+	db := checktest.Must(sql.Open("sqlite", file))(t)
+	defer db.Close()
+	checktest.Must(db.Exec("UPDATE store SET session_key = unhex(?)", key))(t)
 }
 
 func onStore(store string, args ...string) (printed string, err error) {

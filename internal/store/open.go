@@ -36,6 +36,8 @@ type Opened struct {
 	Damaged func() []string
 	Bytes   func() int64
 	Check   func(ctx context.Context, found func(problem string)) (revisions int, err error)
+	// SessionKey returns the key that signs session ids: fresh, if the store has none yet.
+	SessionKey func(ctx context.Context, fresh []byte) ([]byte, error)
 	// BackUp writes a copy to a file, and Restore replaces the store by a copy.
 	BackUp, Restore func(ctx context.Context, file string, found func(problem string)) (revisions int, err error)
 	// Compact shrinks a file to its content.
@@ -44,20 +46,10 @@ type Opened struct {
 	Unsafe func(context.Context) (setting string, err error)
 	// NoticeLag is how long a notice of a save takes to reach every server on a database.
 	NoticeLag func() time.Duration
-	// SessionKey returns the key of session ids that all servers on a database share: fresh, if there is none yet.
-	SessionKey func(ctx context.Context, fresh []byte) ([]byte, error)
 }
 
 // Memory reports whether the lists end with the process: they are in a temporary file that no other process knows.
 func (p Place) Memory() bool { return p == Place{} }
-
-// KeyFile is the file beside the lists that has the key of session ids; empty if the place is no file.
-func (p Place) KeyFile() string {
-	if p.File == "" {
-		return ""
-	}
-	return filepath.Join(filepath.Dir(p.File), "session.key")
-}
 
 // Spool is the file for events of hooks that are not applied yet, beside the lists or in the state folder; empty for
 // none.
@@ -101,8 +93,8 @@ func (p Place) Open(keep board.Keep) (*Opened, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Opened{Store: s, Damaged: s.Damaged, Bytes: s.Bytes, Check: s.Check,
-			Unsafe: s.Unsafe, NoticeLag: s.NoticeLag, SessionKey: s.SessionKey}, nil
+		return &Opened{Store: s, Damaged: s.Damaged, Bytes: s.Bytes, Check: s.Check, SessionKey: s.SessionKey,
+			Unsafe: s.Unsafe, NoticeLag: s.NoticeLag}, nil
 	}
 	var s *sqlite.Store
 	var err error
@@ -114,7 +106,7 @@ func (p Place) Open(keep board.Keep) (*Opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Opened{Store: s, Damaged: s.Damaged, Bytes: s.Bytes, Check: s.Check,
+	return &Opened{Store: s, Damaged: s.Damaged, Bytes: s.Bytes, Check: s.Check, SessionKey: s.SessionKey,
 		BackUp: s.BackUp, Restore: s.Restore, Compact: s.Compact}, nil
 }
 

@@ -52,16 +52,16 @@ func TestOpen(t *testing.T) {
 func TestPlace(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "home")
 	for setting, want := range map[string]struct {
-		memory          bool
-		text, keyBeside string
+		memory bool
+		text   string
 	}{
-		"memory": {true, "memory", ""},
-		"sqlite:" + filepath.Join(home, "a", "t.db"): {false, filepath.Join("~", "a", "t.db"), filepath.Join(home, "a", "session.key")},
-		"sqlite:rel.db": {false, "rel.db", "session.key"},
+		"memory": {true, "memory"},
+		"sqlite:" + filepath.Join(home, "a", "t.db"): {false, filepath.Join("~", "a", "t.db")},
+		"sqlite:rel.db": {false, "rel.db"},
 	} {
 		p, err := Locate(setting, func(string) string { return "" })
-		if err != nil || p.Memory() != want.memory || p.String(home) != want.text || p.KeyFile() != want.keyBeside {
-			t.Errorf("%s: memory %v, text %s, key %s, %v", setting, p.Memory(), p.String(home), p.KeyFile(), err)
+		if err != nil || p.Memory() != want.memory || p.String(home) != want.text {
+			t.Errorf("%s: memory %v, text %s, %v", setting, p.Memory(), p.String(home), err)
 		}
 	}
 }

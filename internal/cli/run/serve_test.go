@@ -2,6 +2,7 @@ package run_test
 
 import (
 	"crypto/tls"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -29,22 +30,26 @@ import (
 
 func TestMain(m *testing.M) { programtest.Main(m, cli.Run, cli.ExitCode) }
 
-// BAD-INPUT 67: The file of the session key is a folder, a dangling link, damaged or unreadable →
-// A warning, and a key of this process alone; only a missing file is made
-func TestServeWithoutASessionKeyFile(t *testing.T) {
-	dir := t.TempDir()
-	checktest.Check(t, os.Mkdir(filepath.Join(dir, "session.key"), 0o700))
+// BAD-INPUT 67: The session key in a SQLite file is damaged, or cannot be kept → A warning, and a
+// key of this process alone
+func TestServeWithoutASessionKey(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "todo.db")
+	first := programtest.Serve(t, "--store", "sqlite:"+path)
+	servertest.Session(t, first.URL+"/mcp", "tester")
+	first.End(t)
+	db := checktest.Must(sql.Open("sqlite", path))(t)
+	defer db.Close()
+	checktest.Must(db.Exec(`UPDATE store SET session_key = x'00'`))(t)
 	log := make(programtest.Lines, 100)
-	s := programtest.Call{Log: log}.Serve(t, "--store", "sqlite:"+filepath.Join(dir, "todo.db"))
-	defer time.AfterFunc(10*time.Second, s.Stop).Stop() // an initialize that hangs fails then
+	s := programtest.Call{Log: log}.Serve(t, "--store", "sqlite:"+path)
 	id := servertest.Session(t, s.URL+"/mcp", "tester")
 	servertest.Is(t, "67", http.StatusOK, "#1 A")(servertest.Post(t, s.URL+"/mcp", servertest.Call(1, "create_todos", `{"items":["A"]}`), "Mcp-Session-Id", id))
-	checktest.Has(t, "67: the warning does not name the file", log.Await("session.key"), "session.key")
+	checktest.Has(t, "67: the warning does not name the key", log.Await("session key"), "1 bytes")
 }
 
 // BAD-INPUT 58: a server that is stopped closes its streams and ends without an
-// error, also while a client built on another SDK has a subscription. It leaves
-// a session key file, and the next start continues the list.
+// error, also while a client built on another SDK has a subscription. The next start continues
+// the list.
 func TestServeStopsAndResumes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	connect := func() (*programtest.Server, *mcp.ClientSession) {
@@ -64,7 +69,6 @@ func TestServeStopsAndResumes(t *testing.T) {
 	checktest.Check(t, session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "todo://list"}))
 	create(session, "A")
 	first.End(t)
-	checktest.Check(t, checktest.Err(os.Stat(filepath.Join(filepath.Dir(path), "session.key"))))
 	second, session := connect()
 	checktest.Has(t, "the list does not continue after the restart", create(session, "B"), "#1 A\n  [ ] #2 B")
 	second.End(t)

@@ -3,23 +3,19 @@ package run
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/http"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
-	"github.com/todo-mcp/todo-mcp/internal/atomicfile"
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/cli/app"
 	"github.com/todo-mcp/todo-mcp/internal/hook"
@@ -32,7 +28,7 @@ import (
 )
 
 const (
-	sessionKeyTimeout = 10 * time.Second       // in which a database must return the key
+	sessionKeyTimeout = 10 * time.Second       // in which the store must return the key
 	takeoverInterval  = time.Second            // between tries to listen on the panel's port while it is taken
 	panelWait         = 500 * time.Millisecond // by which a client's first answer is delayed to learn who has the panel's port
 )
@@ -43,10 +39,10 @@ type service struct {
 	lan        *auth.Tokens // for --lan; else nil
 	phone      string       // the token in lan
 	panel      string       // URL of the panel beside a stdio server, sent to clients
-	sharedKey  []byte       // signs session ids if several servers share the store; else nil
 	store      *store.Opened
-	ends       []func() // close what was opened
-	takesHooks bool     // hooks of its client may call it
+	sessionKey func() []byte // signs session ids, see storedKey
+	ends       []func()      // close what was opened
+	takesHooks bool          // hooks of its client may call it
 }
 
 // end closes what was opened, in reverse order.
@@ -85,17 +81,23 @@ func (a *service) open(ctx context.Context, replica bool) (s *server.Server, err
 		return nil, err
 	}
 	a.store, a.ends = st, append(a.ends, closeStore)
+	key := sync.OnceValues(a.storedKey)
+	if place, _ := a.Place(); place.URL != "" { // no error: the store is open
+		// A server that fell back to a key of its own would reject the sessions of the others.
+		if _, err := key(); err != nil {
+			return nil, err
+		}
+	}
+	a.sessionKey = sync.OnceValue(func() []byte {
+		key, err := key()
+		if err != nil {
+			fmt.Fprintln(a.Stderr, "todo-mcp: sessions will not outlive this process:", err)
+		}
+		return key
+	})
 	config, err := a.serverConfig(b)
 	if err != nil {
 		return nil, err
-	}
-	if st.SessionKey != nil {
-		// A server that fell back to a key of its own would reject the sessions of the others.
-		ctx, cancel := context.WithTimeout(context.Background(), sessionKeyTimeout)
-		defer cancel()
-		if a.sharedKey, err = st.SessionKey(ctx, newKey()); err != nil {
-			return nil, err
-		}
 	}
 	if s, err = server.New(config); err != nil {
 		return nil, err
@@ -124,62 +126,21 @@ func (a *service) serverConfig(b *board.Board) (server.Config, error) {
 	return c, err
 }
 
-// sessionKey returns the key that signs session ids, at least 32 bytes. It is kept in the database or in a file
-// beside the lists, so that sessions survive a restart. For lists in memory, or if the file cannot be used, each
-// process has a new key.
-func (a *service) sessionKey() []byte {
-	if a.sharedKey != nil {
-		return a.sharedKey
-	}
-	if place, _ := a.Place(); !place.Memory() { // no error: the store is open
-		key, err := loadOrStoreKey(place.KeyFile())
-		if err == nil {
-			return key
-		}
-		fmt.Fprintln(a.Stderr, "todo-mcp: sessions will not outlive this process:", err)
-	}
-	return newKey()
-}
-
-func newKey() []byte {
-	key := make([]byte, 32)
-	rand.Read(key) //nolint:errcheck // never fails
-	return key
-}
-
-// loadOrStoreKey returns the key in a file, or makes the file. Processes that start at once get the same key.
-func loadOrStoreKey(path string) ([]byte, error) {
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = storeKey(path)
-		if err == nil || errors.Is(err, fs.ErrExist) { // another process may have made it first
-			data, err = os.ReadFile(path)
-		}
+// storedKey returns the key that signs session ids. The store keeps it, so that sessions survive a restart, and every
+// server on a database knows them. With an error the key is new, and of this process alone.
+func (a *service) storedKey() ([]byte, error) {
+	fresh := make([]byte, 32)
+	rand.Read(fresh) //nolint:errcheck // never fails
+	ctx, cancel := context.WithTimeout(context.Background(), sessionKeyTimeout)
+	defer cancel()
+	key, err := a.store.SessionKey(ctx, fresh)
+	if err == nil && len(key) < len(fresh) {
+		err = fmt.Errorf("the session key has %d bytes, not %d", len(key), len(fresh))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("session key: %w", err)
+		return fresh, err
 	}
-	stored, err := hex.DecodeString(strings.TrimSpace(string(data)))
-	if err != nil || len(stored) < 32 {
-		return nil, fmt.Errorf("session key: %s is damaged, delete it", path)
-	}
-	return stored, nil
-}
-
-// storeKey writes a new key to a file; the error wraps [fs.ErrExist] if the file exists. The file gets its name
-// only when its content is synced, so a power loss leaves no empty key.
-func storeKey(path string) error {
-	key := hex.EncodeToString(newKey())
-	temporary := path + "." + key[:8]
-	err := os.MkdirAll(filepath.Dir(path), 0o700)
-	if err == nil {
-		err = atomicfile.Write(temporary, []byte(key+"\n"), nil)
-	}
-	if err == nil {
-		defer os.Remove(temporary)
-		err = os.Link(temporary, path)
-	}
-	return err
+	return key, nil
 }
 
 // hook records the event of a hook that passes it to this server; it returns the answer for the host as JSON.

@@ -1,15 +1,11 @@
 package run
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -86,45 +82,5 @@ func TestLANAddress(t *testing.T) {
 	}
 	if _, err := lanAddress(nil, errors.New("broken")); err == nil || !strings.Contains(err.Error(), "broken") {
 		t.Errorf("%v", err)
-	}
-}
-
-// BAD-INPUT 67: the session key is made once, kept, and shared by who comes later;
-// a place that cannot be read is said to be, left as it is, and not tried for ever.
-func TestSessionKeyFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state", "session.key")
-	first := checktest.Must(loadOrStoreKey(path))(t)
-	if again, err := loadOrStoreKey(path); err != nil || !bytes.Equal(first, again) {
-		t.Errorf("the second time: %x, %v", again, err)
-	}
-	file := func(text string) func(string) error {
-		return func(path string) error { return os.WriteFile(path, []byte(text), 0o600) }
-	}
-	for name, c := range map[string]struct {
-		make func(path string) error
-		good bool
-	}{
-		"a folder":         {func(path string) error { return os.Mkdir(path, 0o700) }, false},
-		"a dangling link":  {func(path string) error { return os.Symlink(path+"-nowhere", path) }, false},
-		"empty":            {file(""), false},
-		"short":            {file(strings.Repeat("ab", 31)), false},
-		"no hexadecimal":   {file(strings.Repeat("zz", 32)), false},
-		"a zero byte":      {file(" \x00"), false},
-		"long, upper case": {file(strings.Repeat("AB", 40) + "\n"), true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "session.key")
-			checktest.Check(t, c.make(path))
-			before, _ := os.ReadFile(path)
-			_, err := loadOrStoreKey(path)
-			checktest.Same(t, fmt.Sprintf("it says %v", err), err == nil, c.good)
-			if err != nil {
-				programtest.CheckPrintable(t, err)
-			}
-			left, _ := filepath.Glob(path + ".*")
-			if after, _ := os.ReadFile(path); left != nil || !bytes.Equal(before, after) {
-				t.Errorf("left behind: %v, %q", left, after)
-			}
-		})
 	}
 }

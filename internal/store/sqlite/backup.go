@@ -144,6 +144,9 @@ func takeAll(ctx context.Context, db *sql.DB, from string) error {
 			return err
 		}
 	}
+	if _, err := tx.ExecContext(ctx, `UPDATE main.store SET session_key = coalesce(session_key, (SELECT session_key FROM copy.store))`); err != nil {
+		return err
+	}
 	return tx.Commit()
 }
 

@@ -109,6 +109,9 @@ CREATE TABLE notices (
 	PRIMARY KEY (principal, what)
 ) WITHOUT ROWID;
 CREATE INDEX notices_at ON notices (at);
+-- The key that signs the ids of sessions; NULL until the first.
+CREATE TABLE store (session_key BLOB);
+INSERT INTO store VALUES (NULL);
 -- How many lists each principal has, apart from deleted ones.
 CREATE TABLE list_counts (principal TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TRIGGER lists_begun AFTER INSERT ON lists WHEN NOT new.deleted BEGIN

@@ -192,6 +192,22 @@ func (s *Store) stat() (fs.FileInfo, error) {
 	return info, err
 }
 
+// SessionKey returns the key that signs session ids: fresh, if there was none.
+func (s *Store) SessionKey(ctx context.Context, fresh []byte) (key []byte, err error) {
+	err = s.query(ctx, "read session key", `SELECT session_key FROM store`, nil, func(rows tables.Rows) error {
+		if rows.Next() {
+			return rows.Scan(&key)
+		}
+		return rows.Err()
+	})
+	if err == nil && key == nil {
+		err = s.Update(ctx, board.Key{}, func(t board.Tx) error { // another process may have set it meanwhile
+			return t.(*writer).scan(`UPDATE store SET session_key = coalesce(session_key, ?) RETURNING session_key`, []any{fresh}, &key)
+		})
+	}
+	return key, err
+}
+
 // queries returns the statements of this package. A list without its newest revision is found, as a damaged one.
 var queries = sync.OnceValue(tables.Dialect{
 	Columns: `h.seq, h.list, h.revision, h.operation, h.updated, h.body, h.sum,
