@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -23,7 +24,8 @@ import (
 // Opener opens the lists, until done is called.
 type Opener func() (lists board.Lists, done func(), err error)
 
-// Spool is a file with the events of hooks that are not in the store yet, in the order in which they came. See [Front].
+// Spool is a file with the events of hooks that are not in the store yet, in the order in which they came. They are
+// applied before anybody uses the store, each with the time when its hook was told.
 //
 // Two files beside it are locks: one for adding and removing events, held while the file is open, and
 // one for applying them.
@@ -33,6 +35,12 @@ type Spool struct {
 	// and events are applied at once.
 	Left func()
 	Log  func(error) // gets errors about refused or damaged events, without their texts
+	// Store is the store to which Settle applies events; its Keep.Before calls Settle. If it is nil, Settle does nothing.
+	Store board.Store
+
+	mu    sync.Mutex
+	stuck int64     // the size of the file when none of its events could be applied
+	again time.Time // when to try again if it still has that size
 }
 
 const (
@@ -47,7 +55,7 @@ const (
 )
 
 // Do handles an event as [Do] does. An event whose host waits for no answer is only added to the spool.
-func (s Spool) Do(ctx context.Context, e Event, open Opener) (told string, err error) {
+func (s *Spool) Do(ctx context.Context, e Event, open Opener) (told string, err error) {
 	a, err := e.action()
 	if err != nil || a == nil || !a.isLater || s.File == "" {
 		return Do(ctx, e, open)
@@ -72,7 +80,7 @@ func (s Spool) Do(ctx context.Context, e Event, open Opener) (told string, err e
 }
 
 // add appends an event, syncs the file, and returns how many events wait now.
-func (s Spool) add(ctx context.Context, e Event) (waiting int, err error) {
+func (s *Spool) add(ctx context.Context, e Event) (waiting int, err error) {
 	event, err := json.Marshal(e, json.OmitZeroStructFields(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return 0, err
@@ -103,20 +111,20 @@ func (f *spoolFile) add(event []byte) (waiting int, err error) {
 			atomicfile.SyncFolder(dir)
 		}
 	}
-	line := record(waits, max(time.Now().UnixNano(), f.last+1), event)
+	line := slices.Concat(head(max(time.Now().UnixNano(), f.last+1), event), event, []byte("\n"))
 	end := f.size + int64(len(line))
-	if f.waiting >= maxSpooled || end > maxSpool {
-		return 0, fmt.Errorf("%d events, %d bytes, wait for the store: no more than %d or %d bytes are kept", f.waiting, f.size, maxSpooled, maxSpool)
+	if waiting = len(f.all); waiting >= maxSpooled || end > maxSpool {
+		return 0, fmt.Errorf("%d events, %d bytes, wait for the store: no more than %d or %d bytes are kept", waiting, f.size, maxSpooled, maxSpool)
 	}
 	_, err = f.WriteAt(line, f.size)
 	if err = errors.Join(err, f.Truncate(end)); err != nil { // a process that was killed may have left half a line
 		return 0, errors.Join(err, f.Truncate(f.size))
 	}
-	return f.waiting + 1, nil
+	return waiting + 1, nil
 }
 
 // lock waits for a lock. It returns nil if the file becomes smaller than size: another process has done the work.
-func (s Spool) lock(ctx context.Context, name string, size int64) (unlock func(), err error) {
+func (s *Spool) lock(ctx context.Context, name string, size int64) (unlock func(), err error) {
 	for began := time.Now(); s.bytes() >= size; {
 		unlock, err = atomicfile.TryLock(s.File + name)
 		if !errors.Is(err, atomicfile.ErrLocked) {
@@ -129,7 +137,7 @@ func (s Spool) lock(ctx context.Context, name string, size int64) (unlock func()
 	return nil, nil
 }
 
-func (s Spool) bytes() int64 {
+func (s *Spool) bytes() int64 {
 	info, err := os.Lstat(s.File)
 	if err != nil {
 		return 0
@@ -137,11 +145,11 @@ func (s Spool) bytes() int64 {
 	return info.Size()
 }
 
-// Drain applies all events to a store, or waits while another process does. After an error, of the store
-// or of ctx, the events that failed stay in the spool.
-func (s Spool) Drain(ctx context.Context, st board.Store) error {
+// Drain applies all events to a store, in order, with the times when they came. It waits instead while another process
+// does. If an event fails, by an error of the store or of ctx, it stays in the spool with the later ones of its chat.
+func (s *Spool) Drain(ctx context.Context, st board.Store) error {
 	size := s.bytes()
-	unlock, err := s.lock(ctx, applyLock, max(size, emptySize+1))
+	unlock, err := s.lock(ctx, applyLock, max(size, 1))
 	if errors.Is(err, atomicfile.ErrLocked) && s.bytes() != size {
 		return nil // another process applies them
 	}
@@ -149,65 +157,60 @@ func (s Spool) Drain(ctx context.Context, st board.Store) error {
 		return err
 	}
 	defer unlock()
-	ctx = context.WithValue(ctx, draining{}, true)
-	return errors.Join(s.applyAll(ctx, st), s.tidy(context.WithoutCancel(ctx)))
-}
-
-// applyAll applies the events in order, with the times when they came. If one fails, the others of its chat wait.
-func (s Spool) applyAll(ctx context.Context, st board.Store) (failed error) {
 	f, err := s.open(0)
+	if err == nil {
+		err = f.Close()
+	}
 	if err != nil {
 		return err
 	}
-	defer f.Close()
 	var at time.Time
 	board := board.NewBoard(st, board.WithClock(func() time.Time { return at }))
 	defer board.Close()
+	var failed error
+	var rest, aside []byte
 	lists, back := board.As(""), map[string]bool{}
-	for n, r := range f.all {
-		if ctx.Err() != nil {
-			return fmt.Errorf("%d events wait for the store: %w", len(f.all)-n, ctx.Err())
-		}
-		if r.state == isDone {
-			continue
-		}
+	for _, r := range f.all {
 		at = time.Unix(0, min(r.id, time.Now().UnixNano()))
-		state, err := s.apply(ctx, r, lists, back)
+		waits, isDamaged, err := s.apply(context.WithValue(ctx, draining{}, true), r, lists, back)
 		failed = cmp.Or(failed, err)
-		if state != r.state {
-			if _, err := f.WriteAt([]byte{state}, r.at); err != nil {
-				return err
-			}
+		switch {
+		case waits:
+			rest = append(rest, r.line...)
+		case isDamaged:
+			aside = append(aside, r.line...)
 		}
 	}
-	return failed
+	return errors.Join(failed, s.tidy(context.WithoutCancel(ctx), f.size, rest, aside))
 }
 
-// apply applies an event, unless its chat is in back, and returns the state of its line. With an error it
-// is to be tried again, and apply adds its chat to back.
-func (s Spool) apply(ctx context.Context, r spooled, lists board.Lists, back map[string]bool) (state byte, err error) {
+// apply applies an event, unless its chat is in back. If the event waits, it is to be tried again, and its chat is in
+// back; if it is damaged, it is to be set aside.
+func (s *Spool) apply(ctx context.Context, r spooled, lists board.Lists, back map[string]bool) (waits, isDamaged bool, err error) {
 	e, act, err := r.event()
 	switch {
 	case err != nil:
 		s.Log(fmt.Errorf("an event that waited for the store is set aside in %s: %w", s.File+asideSuffix, err))
-		return isDamaged, nil
+		return false, true, nil
 	case back[e.Session]:
-		return waits, nil
+		return true, false, nil
+	case ctx.Err() != nil:
+		return true, false, fmt.Errorf("events wait for the store: %w", ctx.Err())
 	}
 	err = act.run(ctx, lists)
 	isTooOld := ctx.Err() == nil && time.Since(time.Unix(0, r.id)) > keepFor
 	switch {
 	case err == nil:
-		return isDone, nil
+		return false, false, nil
 	case board.IsRefusal(err):
 		s.Log(e.describe(err))
-		return isDone, nil
+		return false, false, nil
 	case errors.Is(err, errPanic) || isTooOld:
 		s.Log(fmt.Errorf("set aside in %s: %w", s.File+asideSuffix, e.describe(err)))
-		return isDamaged, nil
+		return false, true, nil
 	}
 	back[e.Session] = true
-	return waits, err
+	return true, false, err
 }
 
 var errPanic = errors.New("panic")
@@ -223,9 +226,8 @@ func (a *act) run(ctx context.Context, lists board.Lists) (err error) {
 	return err
 }
 
-// tidy removes the events that are done, and moves damaged ones to a file beside it. It keeps the greatest
-// id, so that ids grow even if the clock is set back.
-func (s Spool) tidy(ctx context.Context) error {
+// tidy replaces the first size bytes of the file by the lines that stay, and adds damaged ones to a file beside it.
+func (s *Spool) tidy(ctx context.Context, size int64, rest, aside []byte) error {
 	unlock, err := s.lock(ctx, addLock, 0)
 	if err != nil {
 		return err
@@ -235,22 +237,13 @@ func (s Spool) tidy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var rest, aside []byte
-	var last int64
 	for _, r := range f.all {
-		switch r.state {
-		case waits:
-			rest, last = append(rest, r.line...), r.id
-		case isDamaged:
-			aside = append(aside, r.line...)
+		if r.at >= size {
+			rest = append(rest, r.line...)
 		}
 	}
-	if last < f.last {
-		rest = append(rest, record(isDone, f.last, nil)...)
-	}
-	if last == 0 && aside == nil { // not synced: to apply an event again changes nothing
-		_, err = f.WriteAt(rest, 0)
-		return errors.Join(err, f.Truncate(int64(len(rest))), f.Close())
+	if rest == nil && aside == nil { // not synced: to apply an event again changes nothing
+		return errors.Join(f.Truncate(0), f.Close())
 	}
 	err = f.Close() // Windows cannot replace an open file; while a hook has it open, the next tidy does it
 	if err == nil && aside != nil {
@@ -263,8 +256,8 @@ func (s Spool) tidy(ctx context.Context) error {
 }
 
 // aside returns the lines that were set aside earlier, as far as they can be read.
-func (s Spool) aside() (lines []byte) {
-	f, err := Spool{File: s.File + asideSuffix}.open(0)
+func (s *Spool) aside() (lines []byte) {
+	f, err := (&Spool{File: s.File + asideSuffix}).open(0)
 	if err != nil {
 		return nil
 	}
@@ -275,33 +268,26 @@ func (s Spool) aside() (lines []byte) {
 	return lines
 }
 
-// spooled is a line of the file: state, id, checksum of id and event, event. The ids grow from line to line.
+// spooled is a line of the file: a plus sign, id, checksum of id and event, event. The ids grow from line to line.
 type spooled struct {
-	at    int64 // the offset in the file
-	line  []byte
-	state byte
-	id    int64 // the time when it came, in Unix nanoseconds, or the least one above the previous id
+	at        int64 // the offset in the file
+	line      []byte
+	id        int64 // the time when it came, in Unix nanoseconds, or the least one above the previous id
+	isDamaged bool  // the checksum does not fit
 }
 
-// The states of an event. They are overwritten in place, so the checksum leaves them out.
-const waits, isDone, isDamaged = '+', '-', '!'
-
-const headSize, emptySize = 31, 32 // the size of a line before its event, and of a file that only keeps an id
-
-func record(state byte, id int64, event []byte) []byte {
-	return append(append(head(state, id, event), event...), '\n')
-}
+const headSize = 31 // the size of a line before its event
 
 // head returns the first headSize bytes of a line.
-func head(state byte, id int64, event []byte) []byte {
-	line := fmt.Appendf(nil, "%c%020d ", state, id)
+func head(id int64, event []byte) []byte {
+	line := fmt.Appendf(nil, "+%020d ", id)
 	sum := crc32.Update(crc32.ChecksumIEEE(line[1:]), crc32.IEEETable, event)
 	return fmt.Appendf(line, "%08x ", sum)
 }
 
 // event returns the event of a line, and what is to be done for it.
 func (r spooled) event() (e Event, a *act, err error) {
-	if r.state == isDamaged {
+	if r.isDamaged {
 		return e, nil, errors.New("its line is damaged")
 	}
 	if e, err = Read(bytes.NewReader(r.line[headSize:])); err != nil {
@@ -315,16 +301,15 @@ func (r spooled) event() (e Event, a *act, err error) {
 	return e, a, e.describe(err)
 }
 
-// spoolFile is the open file, with its complete lines, their size in bytes and the greatest id.
+// spoolFile is the open file, with its complete lines, their size in bytes and the last id.
 type spoolFile struct {
 	*os.File
 	all        []spooled
-	waiting    int // how many of all wait
 	size, last int64
 }
 
 // open opens and reads the file; flags may be os.O_CREATE. It refuses links, pipes and all but regular files.
-func (s Spool) open(flags int) (*spoolFile, error) {
+func (s *Spool) open(flags int) (*spoolFile, error) {
 	info, err := os.Lstat(s.File)
 	switch {
 	case err != nil:
@@ -359,32 +344,18 @@ func (f *spoolFile) read(size int64) error {
 		return err
 	}
 	for line := range bytes.Lines(data[:bytes.LastIndexByte(data, '\n')+1]) {
-		r := spooled{at: f.size, line: line, state: isDamaged}
+		r := spooled{at: f.size, line: line, isDamaged: true}
 		f.size += int64(len(line))
-		if len(line) >= emptySize {
-			id, _ := strconv.ParseInt(string(line[1:21]), 10, 64)
-			if bytes.HasPrefix(line, head(line[0], id, line[headSize:len(line)-1])) {
-				r.id, f.last = id, max(f.last, id)
-				if r.state = line[0]; r.state != isDone && r.state != isDamaged {
-					r.state = waits
-					f.waiting++
-				}
-			}
+		if len(line) > headSize {
+			r.id, _ = strconv.ParseInt(string(line[1:21]), 10, 64)
+			r.isDamaged = !bytes.HasPrefix(line, head(r.id, line[headSize:len(line)-1]))
+		}
+		if !r.isDamaged {
+			f.last = r.id
 		}
 		f.all = append(f.all, r)
 	}
 	return nil
-}
-
-// Front applies the events of a spool before anybody uses the store, each with the time when its hook was told.
-type Front struct {
-	Spool
-	// Store is the store to which events are applied; its Keep.Before calls Settle. If nil, no event is applied.
-	Store board.Store
-
-	mu    sync.Mutex
-	stuck int64     // the size of the file when none of its events could be applied
-	again time.Time // when to try again if it still has that size
 }
 
 const (
@@ -394,26 +365,23 @@ const (
 )
 
 // Settle applies the waiting events. Calls from within Drain, which uses the same store, return at once.
-func (f *Front) Settle(ctx context.Context) {
-	if f.Store == nil || ctx.Value(draining{}) != nil {
+func (s *Spool) Settle(ctx context.Context) {
+	if s.Store == nil || ctx.Value(draining{}) != nil || s.bytes() == 0 {
 		return
 	}
-	if info, err := os.Lstat(f.File); err != nil || info.Size() <= emptySize {
-		return
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	size := f.bytes()
-	if size <= emptySize || size == f.stuck && time.Now().Before(f.again) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	size := s.bytes()
+	if size == s.stuck && time.Now().Before(s.again) {
 		return
 	}
 	// Not canceled with its caller: other callers wait for the same.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
-	if err := f.Drain(ctx, f.Store); err != nil {
-		f.Log(err)
-		if f.bytes() == size {
-			f.stuck, f.again = size, time.Now().Add(settleAgain)
+	if err := s.Drain(ctx, s.Store); err != nil {
+		s.Log(err)
+		if s.bytes() == size {
+			s.stuck, s.again = size, time.Now().Add(settleAgain)
 		}
 	}
 }

@@ -104,13 +104,12 @@ func (a *App) OpenStore() (*store.Opened, error) {
 		keep.Moving = func(text string) { a.Logger().Info(text, "store", place.String("")) }
 	}
 	spool, _ := a.Spool() // cannot fail: its only error is that of Place
-	left := hook.Front{Spool: spool}
-	keep.Before = left.Settle
+	keep.Before = spool.Settle
 	st, err := place.Open(keep)
 	if err != nil {
 		return nil, err
 	}
-	st.Store, st.Within, left.Store = a.audited(st.Store), a.Request, st
+	st.Store, st.Within, spool.Store = a.audited(st.Store), a.Request, st
 	if a.Metrics != nil {
 		st.Observer = a.Metrics.Store
 		if st.NoticeLag != nil {
@@ -143,9 +142,9 @@ func (a *App) CheckNamed() error {
 func (a *App) Place() (store.Place, error) { return store.Locate(a.Store, a.Getenv) }
 
 // Spool returns the store's file of hook events that are not yet applied.
-func (a *App) Spool() (hook.Spool, error) {
+func (a *App) Spool() (*hook.Spool, error) {
 	place, err := a.Place()
-	s := hook.Spool{File: place.Spool(a.Getenv), Log: func(err error) { LogSilently(a.Getenv, err) }}
+	s := &hook.Spool{File: place.Spool(a.Getenv), Log: func(err error) { LogSilently(a.Getenv, err) }}
 	if place.File != "" {
 		s.Left = place.Say
 	}

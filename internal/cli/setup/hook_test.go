@@ -50,7 +50,7 @@ func (r hookRig) log() string {
 // second.
 func (r hookRig) open() board.Store {
 	r.Helper()
-	left := hook.Front{Spool: hook.Spool{File: r.spool(), Log: func(err error) { r.Log(err) }}}
+	left := hook.Spool{File: r.spool(), Log: func(err error) { r.Log(err) }}
 	st := checktest.Must(sqlite.Open(filepath.Join(r.state, "todo.db"), board.Keep{Before: left.Settle}))(r)
 	left.Store = st
 	for read := 0; r.left() > 0 && read < 60; read++ {
