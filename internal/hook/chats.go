@@ -22,16 +22,16 @@ func (e Event) earlier(ctx context.Context, lists board.Lists) (string, error) {
 	if e.isGemini() {
 		return "", e.takeOver(ctx, lists, before)
 	}
-	return e.tell(ctx, lists, func(t board.Target) (saying, error) {
+	return e.tell(ctx, lists, func(w prompts.Words, t board.Target) (string, error) {
 		list, err := lists.Current(ctx, t)
 		if err != nil {
-			return nil, err
+			return "", err
 		}
 		states, err := lists.States(ctx, list)
 		if err != nil || states[list.List.ID].State != todo.LeftOpen {
-			return nil, err // another chat has it, or it was put away
+			return "", err // another chat has it, or it was put away
 		}
-		return func(w prompts.Words) string { return tools.Earlier(w, list) }, nil
+		return tools.Earlier(w, list), nil
 	}, board.Conversation{Key: before.ID}, board.Conversation{Key: before.ID, Mirrors: true})
 }
 

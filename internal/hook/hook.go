@@ -206,10 +206,7 @@ func (e Event) Answer(text string) any {
 	case e.isKimi():
 		answer = output{Message: text}
 	case e.endsTurn() && e.Host == "" && !isClaudeCode:
-		return struct {
-			Decision string `json:"decision"`
-			Reason   string `json:"reason"`
-		}{"block", text}
+		return map[string]string{"decision": "block", "reason": text}
 	}
 	return map[string]output{"hookSpecificOutput": answer}
 }
@@ -455,7 +452,8 @@ func (e Event) leave(ctx context.Context, lists board.Lists) error {
 	}
 	_, err = lists.Hear(ctx, e.chat(), end)
 	if e.Agent == "" {
-		return errors.Join(err, e.endSubs(ctx, lists, end))
+		own := lists.Own(e.chat()).Key
+		return errors.Join(err, endAll(ctx, lists, func(c todo.Chat) bool { return c.Parent == own && c.Ended.IsZero() }, end))
 	}
 	for _, who := range []board.Conversation{e.chat(), e.mirrors()} {
 		current, failed := lists.Current(ctx, board.Target{Conversation: who})
@@ -463,16 +461,6 @@ func (e Event) leave(ctx context.Context, lists board.Lists) error {
 			_, failed = lists.Archive(ctx, current.List.ID, current.Writer)
 		}
 		err = errors.Join(err, board.PassOver(failed))
-	}
-	return err
-}
-
-func (e Event) endSubs(ctx context.Context, lists board.Lists, end func(*todo.Chat, time.Time)) error {
-	all, err := lists.OwnChats(ctx, time.Now().Add(-otherAge))
-	for _, c := range all {
-		if c.Parent == lists.Own(e.chat()).Key && c.Ended.IsZero() && err == nil {
-			_, err = lists.Hear(ctx, board.Conversation{Key: c.ID}, end)
-		}
 	}
 	return err
 }

@@ -247,25 +247,12 @@ func (s *Spool) tidy(ctx context.Context, size int64, rest, aside []byte) error 
 	}
 	err = f.Close() // Windows cannot replace an open file; while a hook has it open, the next tidy does it
 	if err == nil && aside != nil {
-		err = atomicfile.Write(s.File+asideSuffix, append(s.aside(), aside...), nil)
+		err = atomicfile.Write(s.File+asideSuffix, append(readFile(s.File+asideSuffix, 2*maxSpool, true), aside...), nil)
 	}
 	if err == nil && int64(len(rest)) != f.size {
 		err = atomicfile.Write(s.File, rest, nil)
 	}
 	return err
-}
-
-// aside returns the lines that were set aside earlier, as far as they can be read.
-func (s *Spool) aside() (lines []byte) {
-	f, err := (&Spool{File: s.File + asideSuffix}).open(0)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	for _, r := range f.all {
-		lines = append(lines, r.line...)
-	}
-	return lines
 }
 
 // spooled is a line of the file: a plus sign, id, checksum of id and event, event. The ids grow from line to line.

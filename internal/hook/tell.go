@@ -16,37 +16,34 @@ import (
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
-type saying func(prompts.Words) string // words something in a language; nil says nothing
+// saying words what is to be said of the list in a target; empty for nothing.
+type saying func(prompts.Words, board.Target) (string, error)
 
-// tell calls about for each conversation, and returns the first text that it words; empty for none. Without
-// conversations it takes both of the agent: with our tools, then with its host's own tool.
-func (e Event) tell(ctx context.Context, lists board.Lists, about func(board.Target) (saying, error), of ...board.Conversation) (string, error) {
+// tell returns the first text that say has for one of the conversations; empty for none. Without conversations it takes
+// both of the agent: with our tools, then with its host's own tool.
+func (e Event) tell(ctx context.Context, lists board.Lists, say saying, of ...board.Conversation) (string, error) {
 	if len(of) == 0 {
-		own := e.chat()
-		of = append(of, own, own)
-		of[1].Mirrors = true
+		of = []board.Conversation{e.chat(), e.mirrors()}
 	}
+	words, err := prompts.WordsIn(cmp.Or(e.Language, prompts.Languages()[0]))
 	for _, c := range of {
-		say, err := about(board.Target{Conversation: c})
-		if err != nil && !errors.Is(err, board.ErrNotFound) {
+		if err != nil {
 			return "", err
 		}
-		if say == nil {
-			continue
+		text, failed := say(words, board.Target{Conversation: c})
+		if text != "" {
+			return text, failed
 		}
-		words, err := prompts.WordsIn(cmp.Or(e.Language, prompts.Languages()[0]))
-		if text := say(words); text != "" || err != nil {
-			return text, err
-		}
+		err = board.PassOver(failed)
 	}
-	return "", nil
+	return "", err
 }
 
 func (e Event) hasOpen(ctx context.Context, lists board.Lists) (has bool, err error) {
-	_, err = e.tell(ctx, lists, func(t board.Target) (saying, error) {
+	_, err = e.tell(ctx, lists, func(_ prompts.Words, t board.Target) (string, error) {
 		list, err := lists.Current(ctx, t)
 		has = has || err == nil && list.Open()
-		return nil, err
+		return "", err
 	})
 	return has, err
 }
@@ -64,12 +61,12 @@ func (e Event) news(ctx context.Context, lists board.Lists, ended bool) (string,
 	if e.isCopilot() {
 		return "", nil
 	}
-	return e.tell(ctx, lists, func(t board.Target) (saying, error) {
+	return e.tell(ctx, lists, func(w prompts.Words, t board.Target) (string, error) {
 		_, news, err := lists.News(ctx, t, ended)
 		if err != nil || !news.OthersDid() {
-			return nil, err
+			return "", err
 		}
-		return func(w prompts.Words) string { return tools.News(w, news) }, nil
+		return tools.News(w, news), nil
 	})
 }
 
@@ -162,11 +159,11 @@ func (e Event) question() string {
 }
 
 func (e Event) show(ctx context.Context, lists board.Lists) (string, error) {
-	return e.tell(ctx, lists, func(t board.Target) (saying, error) {
+	return e.tell(ctx, lists, func(w prompts.Words, t board.Target) (string, error) {
 		list, err := lists.Show(ctx, t)
 		if err != nil || !list.Open() {
-			return nil, err
+			return "", err
 		}
-		return func(w prompts.Words) string { return tools.Reminder(w, list) }, nil
+		return tools.Reminder(w, list), nil
 	})
 }

@@ -50,25 +50,31 @@ func (e Event) endOthers(ctx context.Context, lists board.Lists) error {
 	if e.Process == "" || e.Host != "" || len(e.Timestamp) > 0 || e.Agent != "" {
 		return nil
 	}
-	all, err := e.others(ctx, lists)
+	isOther := e.isOther(lists)
+	return endAll(ctx, lists, func(c todo.Chat) bool { return isOther(c) && c.Doing == todo.Rests },
+		func(c *todo.Chat, at time.Time) { c.End("", at) })
+}
+
+const otherAge = 7 * 24 * time.Hour // how long ago other chats were used at most
+
+// endAll ends the chats for which isOne is true.
+func endAll(ctx context.Context, lists board.Lists, isOne func(todo.Chat) bool, end func(*todo.Chat, time.Time)) error {
+	all, err := lists.OwnChats(ctx, time.Now().Add(-otherAge))
 	for _, c := range all {
-		if c.Doing == todo.Rests && err == nil {
-			_, err = lists.Hear(ctx, board.Conversation{Key: c.ID}, func(c *todo.Chat, at time.Time) { c.End("", at) })
+		if err == nil && isOne(c) {
+			_, err = lists.Hear(ctx, board.Conversation{Key: c.ID}, end)
 		}
 	}
 	return err
 }
 
-const otherAge = 7 * 24 * time.Hour // how long ago other chats were used at most
-
-// others returns the other main agents' chats of the host's process, which must be known.
-func (e Event) others(ctx context.Context, lists board.Lists) ([]todo.Chat, error) {
+// isOther returns whether a chat is another main agent's of the host's process, which must be known.
+func (e Event) isOther(lists board.Lists) func(todo.Chat) bool {
 	own := lists.Own(e.chat())
-	all, err := lists.OwnChats(ctx, time.Now().Add(-otherAge))
-	return slices.DeleteFunc(all, func(c todo.Chat) bool {
+	return func(c todo.Chat) bool {
 		isThere := slices.ContainsFunc(c.Here[:], func(h todo.Here) bool { return h.Process == own.Host })
-		return !isThere || c.ID == own.Key || c.Parent != ""
-	}), err
+		return isThere && c.ID != own.Key && c.Parent == ""
+	}
 }
 
 // leads makes the id of the host's process a key of the chat, for hosts whose calls do not tell the chat. While
@@ -81,9 +87,9 @@ func (e Event) leads(ctx context.Context, lists board.Lists) error {
 	if err != nil || known.ID == lists.Own(e.chat()).Key {
 		return err
 	}
-	others, err := e.others(ctx, lists)
-	lasts := board.KeyAge
-	if slices.ContainsFunc(others, func(c todo.Chat) bool { return c.Doing.InTurn() }) {
+	all, err := lists.OwnChats(ctx, time.Now().Add(-otherAge))
+	lasts, isOther := board.KeyAge, e.isOther(lists)
+	if slices.ContainsFunc(all, func(c todo.Chat) bool { return isOther(c) && c.Doing.InTurn() }) {
 		lasts = 0
 	}
 	if err != nil || lasts == 0 && known.ID == "" {

@@ -68,22 +68,25 @@ func (e Event) endTurn(ctx context.Context, lists board.Lists) (string, error) {
 
 // afterTurn returns the items that a person added for the end of the turn. They move to the list, so are told once.
 func (e Event) afterTurn(ctx context.Context, lists board.Lists) (string, error) {
-	return e.tell(ctx, lists, func(t board.Target) (saying, error) {
-		list, err := lists.Current(ctx, t)
-		if err != nil || len(list.Later) == 0 {
-			return nil, err
-		}
-		return goOn(ctx, lists, t)
-	})
+	return e.goOn(ctx, lists, func(list todo.Snapshot) (bool, error) { return len(list.Later) > 0, nil })
 }
 
-// goOn tells an agent whose turn has ended the news, and to go on with them.
-func goOn(ctx context.Context, lists board.Lists, t board.Target) (saying, error) {
-	_, news, err := lists.News(ctx, t, true)
-	if err != nil || !news.OthersDid() {
-		return nil, err
-	}
-	return func(w prompts.Words) string { return tools.News(w, news) + ". " + w.GoOnNow }, nil
+// goOn tells an agent whose turn has ended the news of a list that isDue, and to go on with them.
+func (e Event) goOn(ctx context.Context, lists board.Lists, isDue func(todo.Snapshot) (bool, error)) (string, error) {
+	return e.tell(ctx, lists, func(w prompts.Words, t board.Target) (string, error) {
+		list, err := lists.Current(ctx, t)
+		if err != nil {
+			return "", err
+		}
+		if is, err := isDue(list); err != nil || !is {
+			return "", err
+		}
+		_, news, err := lists.News(ctx, t, true)
+		if err != nil || !news.OthersDid() {
+			return "", err
+		}
+		return tools.News(w, news) + ". " + w.GoOnNow, nil
+	})
 }
 
 // isLate reports whether the event is older than what is known of the chat: it isOld, or it contradicts the start or
@@ -119,7 +122,7 @@ func (e Event) finish(ctx context.Context, lists board.Lists) (string, error) {
 	if err != nil || chat.Asks != "" {
 		return "", err
 	}
-	return e.tell(ctx, lists, func(t board.Target) (saying, error) {
+	return e.tell(ctx, lists, func(w prompts.Words, t board.Target) (string, error) {
 		list, err := lists.Current(ctx, t)
 		open := make([]string, 0, len(list.Items))
 		for _, i := range list.Items {
@@ -128,14 +131,14 @@ func (e Event) finish(ctx context.Context, lists board.Lists) (string, error) {
 			}
 		}
 		if err != nil || len(open) == 0 || list.Archived {
-			return nil, err
+			return "", err
 		}
 		digest := sha256.Sum256([]byte(strings.Join(open, "\n")))
 		told, err := lists.Claim(ctx, list.List, "finish "+hex.EncodeToString(digest[:]), board.NoticeAge)
 		if err != nil || !told.IsZero() {
-			return nil, err
+			return "", err
 		}
-		return func(w prompts.Words) string { return tools.Unfinished(w, list) }, nil
+		return tools.Unfinished(w, list), nil
 	})
 }
 
@@ -210,18 +213,14 @@ func (e Event) Wake(ctx context.Context, lists board.Lists, isOver func() bool) 
 
 // work returns the news if a person added, reworded or reopened an open item since the agent saw its list.
 func (e Event) work(ctx context.Context, lists board.Lists) (string, error) {
-	return e.tell(ctx, lists, func(t board.Target) (saying, error) {
-		list, err := lists.Current(ctx, t)
-		if err != nil || !list.Writer.Person || list.Archived {
-			return nil, err
-		}
-		isWork := func(d todo.Difference) bool {
-			return (d.Kind == todo.Added || d.Kind == todo.Changed) && !d.After.Status.Settled() && d.After.Status != todo.Blocked
+	isWork := func(d todo.Difference) bool {
+		return (d.Kind == todo.Added || d.Kind == todo.Changed) && !d.After.Status.Settled() && d.After.Status != todo.Blocked
+	}
+	return e.goOn(ctx, lists, func(list todo.Snapshot) (bool, error) {
+		if !list.Writer.Person || list.Archived {
+			return false, nil
 		}
 		saw, err := lists.Saw(ctx, list)
-		if err != nil || len(list.Later) == 0 && !slices.ContainsFunc(todo.Diff(saw, list), isWork) {
-			return nil, err
-		}
-		return goOn(ctx, lists, t)
+		return len(list.Later) > 0 || slices.ContainsFunc(todo.Diff(saw, list), isWork), err
 	})
 }
