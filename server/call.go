@@ -63,18 +63,6 @@ func (s *Server) read(r *request, _ *tools.Tool) (tools.Result, error) {
 	return s.listed(r)[0].Listing(list), nil
 }
 
-// hookTool is the unlisted tool that a host's hook calls; it needs no process for each event, as a command does.
-const hookTool = "todo_hook"
-
-// takeHook answers with what the host reads of a hook. An event that is not understood changes nothing.
-func (s *Server) takeHook(r *request, _ *tools.Tool) (tools.Result, error) {
-	answer, err := s.Hook(r.ctx, r.lists, r.arguments)
-	if err != nil {
-		return tools.Result{Text: "Error: " + err.Error(), IsError: true}, nil
-	}
-	return tools.Result{Text: string(answer)}, nil
-}
-
 // failed notes and logs why a call has no result. A call that its caller cancelled or that was refused is no failure
 // of the server; of refusals the log has one line a minute (BAD-INPUT 33).
 func (s *Server) failed(r *request, err error) {

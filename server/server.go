@@ -10,7 +10,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -57,10 +56,7 @@ type Config struct {
 	// SessionKey returns the key that signs ids of HTTP sessions. It is called at most once, when the first id is
 	// made or checked; nil if there are no sessions.
 	SessionKey func() []byte
-	// Hook applies an event of a host's hook, a JSON object, and returns the JSON that the host reads; nil if no
-	// hooks call this server. Its error is shown to the caller and has no text of a list.
-	Hook func(ctx context.Context, lists board.Lists, event json.RawMessage) (answer []byte, err error)
-	Log  *slog.Logger // of the server's own failures, without any list's content; nil discards them
+	Log        *slog.Logger // of the server's own failures, without any list's content; nil discards them
 	// Observe is called for every answered request, concurrently, with how long it took, a stream until its end; nil
 	// observes nothing. No client can make up the labels:
 	//   - errorType: empty for success, "tool_error" for a result that is an error, "cancelled" if the
@@ -109,9 +105,6 @@ func New(c Config) (*Server, error) {
 	}
 	for _, name := range reads {
 		s.addTool(mcp.NewToolWithRawSchema(name, "", nil), nil, s.read)
-	}
-	if s.Hook != nil {
-		s.addTool(mcp.NewToolWithRawSchema(hookTool, "", nil), nil, s.takeHook)
 	}
 	s.addResources()
 	s.addCard()

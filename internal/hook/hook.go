@@ -5,7 +5,6 @@
 package hook
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -151,39 +150,6 @@ func Read(in io.Reader) (Event, error) {
 		}
 	}
 	return e, nil
-}
-
-// ReadCall reads an event from the arguments of a call of todo_hook. The host fills in each as a string: a value of
-// another type as JSON, and one that it does not know as the empty string or as "${name}".
-func ReadCall(arguments []byte) (Event, error) {
-	var fields map[string]jsontext.Value
-	if err := json.Unmarshal(arguments, &fields, jsontext.AllowInvalidUTF8(true)); err != nil {
-		return Event{}, errNoEvent
-	}
-	finish := false
-	for name, value := range fields {
-		var text string
-		if json.Unmarshal(value, &text, jsontext.AllowInvalidUTF8(true)) != nil {
-			continue // it has its own type already
-		}
-		isJSON := slices.Contains([]string{"tool_input", "tool_response", "background_tasks", "stop_hook_active"}, name)
-		switch {
-		case name == "finish":
-			finish = text == "true"
-			delete(fields, name)
-		case text == "", text == "${"+name+"}":
-			delete(fields, name)
-		case isJSON && jsontext.Value(text).IsValid():
-			fields[name] = jsontext.Value(text)
-		}
-	}
-	data, err := json.Marshal(fields, jsontext.AllowInvalidUTF8(true))
-	if err != nil {
-		return Event{}, errNoEvent
-	}
-	e, err := Read(bytes.NewReader(data))
-	e.Finish = finish
-	return e, err
 }
 
 var errNoEvent = errors.New("the event is not JSON of a form that hosts send")

@@ -21,16 +21,13 @@ type Client struct {
 
 // hookSetup is how to configure a client's hooks.
 type hookSetup struct {
-	file    string      // its file of hooks, or its plugin
-	entries []hookEntry // the hooks; those of a plugin have kinds alone
-	// tool has the events for which the client can call a tool of a connected server on stdio, with the fields
-	// of each event.
-	tool       map[string][]string
-	flat       bool   // a hook stands directly in the list of its event and has the matcher; else a group has both
-	form       string // the fields of a hook, as in [clients.Setup.Stdio]
-	timeout    int    // after which the client stops a hook, in the client's unit
-	version    int    // that the file must have; 0 for none
-	statusLine string // the arguments of the command of a status line; empty for none
+	file       string      // its file of hooks, or its plugin
+	entries    []hookEntry // the hooks; those of a plugin have kinds alone
+	flat       bool        // a hook stands directly in the list of its event and has the matcher; else a group has both
+	form       string      // the fields of a hook, as in [clients.Setup.Stdio]
+	timeout    int         // after which the client stops a hook, in the client's unit
+	version    int         // that the file must have; 0 for none
+	statusLine string      // the arguments of the command of a status line; empty for none
 	// sidebar is the file of a plugin that draws the list in the client, and sidebars the file that names such
 	// plugins; empty for none.
 	sidebar, sidebars string
@@ -45,11 +42,10 @@ type hookEntry struct {
 	event, matcher string
 }
 
-// The forms of hooks: a command, one that wakes the agent, and a call of our tool.
+// The forms of hooks: a command, and one that wakes the agent.
 const (
 	commandForm = `type: "command", command, timeout`
 	wakeForm    = `type: "command", command, asyncRewake: true, timeout`
-	calledForm  = `type: "mcp_tool", server, tool: "` + toolName + `", input, timeout`
 )
 
 func (s *hookSetup) isPlugin() bool { return filepath.Ext(s.file) == ".js" }
@@ -112,11 +108,6 @@ func hookSetups() map[string]*hookSetup {
 	return map[string]*hookSetup{
 		"claude-code": {
 			file: clients.ClaudeFile, timeout: seconds, windows: shell.POSIX, statusLine: "show --format statusline --claude-code",
-			tool: map[string][]string{
-				"UserPromptSubmit": {"prompt", "session_title"}, "PreToolUse": {"tool_name", "tool_use_id", "tool_input"},
-				"PostToolUse": {"tool_name", "tool_use_id", "tool_input", "tool_response"}, "PostToolBatch": {},
-				"Stop": {"last_assistant_message", "stop_hook_active", "background_tasks"},
-			},
 			entries: likeClaudeCode(mirrorHook("PostToolUse", "claude-code"), hookEntry{Calls, "PreToolUse", ourCalls},
 				hookEntry{Calls, "PostToolUse", "Agent|Task"}, // has the task of a sub-agent
 				hookEntry{Edits, "PostToolBatch", ""},         // once for all tools of a step
@@ -210,7 +201,7 @@ func About(k Kind) string {
 }
 
 // HookCost says what a hook costs.
-const HookCost = "A hook starts a process, for which the client waits some 30 ms. For frequent events Claude Code calls the server instead, which takes 3 ms."
+const HookCost = "A hook starts a process, for which the client waits some 30 ms."
 
 // ParseKinds returns the kinds of a text: names with commas between them, all, or none, which is empty but not nil.
 func ParseKinds(text string) ([]Kind, error) {
@@ -307,6 +298,6 @@ func (h hookFile) running(places []place) (all []Kind) {
 func (p place) serves(e hookEntry) bool {
 	first, _, _ := strings.Cut(e.matcher, "|")
 	matches := p.matcher == "" || e.matcher != "" && slices.Contains(strings.Split(p.matcher, "|"), first)
-	finishes := strings.Contains(p.command, finishFlag) || strings.HasSuffix(p.command, finishQuery)
+	finishes := strings.Contains(p.command, finishFlag)
 	return p.event == e.event && matches && (e.kind != Finish || finishes) && (e.kind == Wake) == strings.Contains(p.command, wakeFlag)
 }

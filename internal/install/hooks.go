@@ -31,10 +31,9 @@ const (
 	pluginsKey    = "plugin"
 	sidebarName   = "./" + sidebarFile     // the sidebar's plugin in the file beside it
 	hookName      = "hook"                 // the command that hooks run
+	formerTool    = "todo_hook"            // our tool that hooks of earlier versions called
 	pluginPath    = "the plugin that runs" // the name of a plugin's only value
-	toolName      = "todo_hook"            // our tool that a client calls for an event
 	finishFlag    = "--finish"             // of the hook that keeps a turn from ending
-	finishQuery   = "?finish"              // marks a call of the tool that does so
 	wakeFlag      = "--wake"               // of the hook that waits while an agent rests
 	serverFlag    = "--server"             // names the server that a hook tells
 )
@@ -49,7 +48,6 @@ type hookFile struct {
 	program string   // the path or the name that hooks call; empty with an error
 	store   []string // the arguments --store and --config
 	server  []string // the arguments that name a server to tell, instead of the store
-	name    string   // of the server on stdio whose tool the client calls; empty for none
 	err     error    // why it is unknown what hooks call
 }
 
@@ -69,9 +67,7 @@ func (c Client) hookFile(m Machine, o Options, server Server, change *Change) (h
 	case unknown == nil:
 		h.program = command[0]
 	}
-	if h.tell(server.base()); server.URL == "" && h.tool != nil {
-		h.name = server.name
-	}
+	h.tell(server.base())
 	if m.System == "windows" { // all its shells accept slashes, some no backslashes
 		h.shell, h.program = h.windows, strings.ReplaceAll(h.program, `\`, "/")
 	}
@@ -181,17 +177,17 @@ var capital = regexp.MustCompile(`\B[A-Z]`)
 type place struct {
 	event, matcher string
 	path           []any
-	command        string // or the call of the tool
+	command        string
 }
 
-// called returns the command or the call of the tool of a hook; empty for a hook of another program.
+// called returns the command of a hook, or the tool that it calls; empty for a hook of another program.
 func (h hookFile) called(value any) string {
 	hook, _ := value.(map[string]any)
 	command, _ := cmp.Or(hook["command"], hook["bash"]).(string)
-	if name, _ := hook["server"].(string); name != "" && hook["tool"] == toolName {
-		return toolCall(name, at(hook["input"], []any{"finish"}) != nil)
-	}
-	if h.machine.runs(command, hookName) {
+	switch {
+	case hook["tool"] == formerTool:
+		return formerTool
+	case h.machine.runs(command, hookName):
 		return command
 	}
 	return ""
@@ -322,22 +318,8 @@ func (h hookFile) setStatusLine() error {
 	return nil
 }
 
-// toolCall returns a call of the tool as it is shown.
-func toolCall(server string, finish bool) string {
-	return server + "." + toolName + map[bool]string{true: finishQuery}[finish]
-}
-
-// isCalled reports whether the client calls the tool for an entry.
-func (h hookFile) isCalled(e hookEntry) bool {
-	return h.name != "" && h.tool[e.event] != nil && e.kind != Wake
-}
-
-// calls returns the command or the call of the tool for an entry.
+// calls returns the command for an entry.
 func (h hookFile) calls(e hookEntry) secret {
-	if h.isCalled(e) {
-		called := toolCall(h.name, e.kind == Finish)
-		return secret{called, called}
-	}
 	flag := map[Kind]string{Finish: " " + finishFlag, Wake: " " + wakeFlag}[e.kind]
 	return h.command(hookName+flag, h.server...)
 }
@@ -359,21 +341,12 @@ func (h hookFile) entry(e hookEntry) (entry object) {
 	if e.matcher != "" {
 		entry = append(entry, field{"matcher", e.matcher})
 	}
-	form, called, timeout, input := h.form, h.calls(e), h.timeout, object{}
+	form, called, timeout := h.form, h.calls(e), h.timeout
 	if e.kind == Wake {
 		form, timeout = wakeForm, wakeSeconds
 	}
-	if h.isCalled(e) {
-		form = calledForm
-		for _, name := range append([]string{"hook_event_name", "session_id", "cwd", "transcript_path", "agent_id", "agent_type"}, h.tool[e.event]...) {
-			input = append(input, field{name, "${" + name + "}"})
-		}
-		if e.kind == Finish {
-			input = append(input, field{"finish", "true"})
-		}
-	}
 	run := fill(form, map[string]any{"command": called, "bash": called, "powershell": called,
-		"timeout": timeout, "timeoutSec": h.timeout, "server": h.name, "input": input})
+		"timeout": timeout, "timeoutSec": h.timeout})
 	if h.flat {
 		return append(entry, run...)
 	}

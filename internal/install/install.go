@@ -59,7 +59,6 @@ type Server struct {
 	Command string // a program, or its path; empty if there is a URL
 	Args    []string
 	URL     string
-	name    string // of its entry
 }
 
 // base returns the address without mcpPath; empty for an address that has no such path.
@@ -119,7 +118,6 @@ func (c Client) Look(m Machine, o Options) (State, error) {
 	s.File = f.before.path
 	if f.entry != nil {
 		s.Name, s.Server = f.name, read(f.entry)
-		s.Server.name = f.name
 		s.Disabled = f.entry["disabled"] == true || f.entry["enabled"] == false
 		e, path, value, _ := c.permission(m, o, f.name, &Change{File: s.File, edits: []*edit{f.edit}}) // a broken file has none
 		s.Allowed = e != nil && at(e.root, path) == value
@@ -255,7 +253,6 @@ func (c Client) Install(m Machine, o Options) (Change, error) {
 		if len(kinds) == 0 && len(o.Hooks) > 0 {
 			change.note("it has no such hooks: it gets the server alone")
 		}
-		wanted.name = f.name
 		return c.setHooks(m, o, wanted, kinds, change)
 	})
 }

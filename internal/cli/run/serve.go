@@ -46,7 +46,6 @@ func (a *service) stdio(ctx context.Context, panel bool) error {
 	if panel {
 		listener = a.listenPanel(ctx)
 	}
-	a.takesHooks = true
 	s, err := a.open(ctx, false)
 	if err == nil && panel {
 		err = a.sidePanel(ctx, s.Board, listener)

@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/cli/app"
-	"github.com/todo-mcp/todo-mcp/internal/hook"
 	"github.com/todo-mcp/todo-mcp/internal/notify"
 	"github.com/todo-mcp/todo-mcp/internal/process"
 	"github.com/todo-mcp/todo-mcp/internal/store"
@@ -42,7 +40,6 @@ type service struct {
 	store      *store.Opened
 	sessionKey func() []byte // signs session ids, see storedKey
 	ends       []func()      // close what was opened
-	takesHooks bool          // hooks of its client may call it
 }
 
 // end closes what was opened, in reverse order.
@@ -120,9 +117,6 @@ func (a *service) serverConfig(b *board.Board) (server.Config, error) {
 	if a.Metrics != nil {
 		c.Observe = a.Metrics.MCP
 	}
-	if a.takesHooks {
-		c.Hook = a.hook
-	}
 	return c, err
 }
 
@@ -141,23 +135,6 @@ func (a *service) storedKey() ([]byte, error) {
 		return fresh, err
 	}
 	return key, nil
-}
-
-// hook records the event of a hook that passes it to this server; it returns the answer for the host as JSON.
-func (a *service) hook(ctx context.Context, lists board.Lists, event json.RawMessage) ([]byte, error) {
-	e, err := hook.ReadCall(event)
-	if err != nil {
-		return nil, err
-	}
-	e.Language = a.Language
-	told, err := hook.Do(ctx, e.WithFiles(a.Getenv).WithHost(), func() (board.Lists, func(), error) { return lists, func() {}, nil })
-	if err != nil && !errors.Is(err, hook.ErrNotNeeded) {
-		return nil, err
-	}
-	if told == "" {
-		return []byte("{}"), nil
-	}
-	return json.Marshal(e.Answer(told))
 }
 
 // Notify sends a test notice to each address and prints the result.
@@ -232,7 +209,7 @@ func (a *service) sidePanel(ctx context.Context, b *board.Board, first net.Liste
 	if err != nil {
 		return err
 	}
-	config.List, config.Hook = "", nil // they apply to the stdio client only
+	config.List = "" // it applies to the stdio client only
 	s, err := server.New(config)
 	if err != nil {
 		return err
