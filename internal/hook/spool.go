@@ -1,14 +1,16 @@
 package hook
 
 import (
-	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"hash/crc32"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"sync"
@@ -24,13 +26,10 @@ import (
 // Opener opens the lists, until done is called.
 type Opener func() (lists board.Lists, done func(), err error)
 
-// Spool is a file with the events of hooks that are not in the store yet, in the order in which they came. They are
-// applied before anybody uses the store, each with the time when its hook was told.
-//
-// Two files beside it are locks: one for adding and removing events, held while the file is open, and
-// one for applying them.
+// Spool is a folder with the events of hooks that are not in the store yet, each in a file whose name begins with the
+// time when it came. They are applied before anybody uses the store, in order and as of that time.
 type Spool struct {
-	File string // its path, made when needed; empty for no spool
+	Folder string // its path, made when needed; empty for no spool
 	// Left is called after an event was added and synced. If it is nil, nobody else looks into the spool
 	// and events are applied at once.
 	Left func()
@@ -39,8 +38,8 @@ type Spool struct {
 	Store board.Store
 
 	mu    sync.Mutex
-	stuck int64     // the size of the file when none of its events could be applied
-	again time.Time // when to try again if it still has that size
+	stuck int       // how many events there were when none of them could be applied
+	again time.Time // when to try again if there are still so many
 }
 
 const (
@@ -48,19 +47,19 @@ const (
 	maxLeft              = 64             // a hook that finds so many applies them itself
 	keepFor              = 24 * time.Hour // how long the store may fail on an event before it is set aside
 	lockTimeout          = 2 * time.Second
-	lockEvery            = 2 * time.Millisecond // how often a lock is tried
+	lockEvery            = 2 * time.Millisecond // how often the lock is tried
 
-	// What is added to the file's name for the locks and for the file of damaged events.
-	addLock, applyLock, asideSuffix = "-add", "-apply", "-damaged"
+	// What is added to the folder's name for the lock of who applies events, and for the folder of damaged ones.
+	lockSuffix, asideSuffix = "-apply", "-damaged"
 )
 
 // Do handles an event as [Do] does. An event whose host waits for no answer is only added to the spool.
 func (s *Spool) Do(ctx context.Context, e Event, open Opener) (told string, err error) {
 	a, err := e.action()
-	if err != nil || a == nil || !a.isLater || s.File == "" {
+	if err != nil || a == nil || !a.isLater || s.Folder == "" {
 		return Do(ctx, e, open)
 	}
-	waiting, err := s.add(ctx, e)
+	waiting, err := s.add(e)
 	if err != nil { // out of order rather than not at all
 		if _, failed := Do(ctx, e, open); failed != nil {
 			return "", fmt.Errorf("an event of a hook is lost: %w; %w", failed, err)
@@ -79,138 +78,166 @@ func (s *Spool) Do(ctx context.Context, e Event, open Opener) (told string, err 
 	return "", e.describe(board.PassOver(err))
 }
 
-// add appends an event, syncs the file, and returns how many events wait now.
-func (s *Spool) add(ctx context.Context, e Event) (waiting int, err error) {
+// add adds an event, syncs its file, and returns how many events wait now.
+func (s *Spool) add(e Event) (waiting int, err error) {
 	event, err := json.Marshal(e, json.OmitZeroStructFields(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return 0, err
 	}
-	if err := os.MkdirAll(filepath.Dir(s.File), 0o700); err != nil {
-		return 0, err
+	all, err := s.names()
+	if err == nil {
+		err = os.MkdirAll(s.Folder, 0o700)
 	}
-	unlock, err := s.lock(ctx, addLock, 0)
 	if err != nil {
 		return 0, err
 	}
-	f, err := s.open(os.O_CREATE)
-	if err == nil {
-		defer f.Close()
-		waiting, err = f.add(event)
+	id, size := time.Now().UnixNano(), int64(len(event))
+	for _, name := range all {
+		if info, err := os.Lstat(filepath.Join(s.Folder, name)); err == nil {
+			size += info.Size()
+		}
+		id = max(id, came(name).UnixNano()+1) // also if the clock was set back
 	}
-	unlock() // before the sync, so that one sync serves all who add at once
-	if err == nil {
-		err = f.Sync()
-	}
-	return waiting, err
-}
-
-// add appends an event, and returns how many wait now.
-func (f *spoolFile) add(event []byte) (waiting int, err error) {
-	if f.size == 0 { // the file, and folders above it, may be new
-		for dir := range atomicfile.Above(f.Name()) {
+	switch {
+	case len(all) >= maxSpooled || size > maxSpool:
+		return 0, fmt.Errorf("%d events, %d bytes, wait for the store: no more than %d or %d bytes are kept", len(all), size-int64(len(event)), maxSpooled, maxSpool)
+	case len(all) == 0: // the folder, and those above it, may be new
+		for dir := range atomicfile.Above(s.Folder) {
 			atomicfile.SyncFolder(dir)
 		}
 	}
-	line := slices.Concat(head(max(time.Now().UnixNano(), f.last+1), event), event, []byte("\n"))
-	end := f.size + int64(len(line))
-	if waiting = len(f.all); waiting >= maxSpooled || end > maxSpool {
-		return 0, fmt.Errorf("%d events, %d bytes, wait for the store: no more than %d or %d bytes are kept", waiting, f.size, maxSpooled, maxSpool)
-	}
-	_, err = f.WriteAt(line, f.size)
-	if err = errors.Join(err, f.Truncate(end)); err != nil { // a process that was killed may have left half a line
-		return 0, errors.Join(err, f.Truncate(f.size))
-	}
-	return waiting + 1, nil
+	err = atomicfile.Write(filepath.Join(s.Folder, fmt.Sprintf("%020d-%s", id, rand.Text())), event, nil)
+	_ = os.Chtimes(s.Folder, time.Time{}, time.Now()) // who watches may have looked since the system changed its time
+	return len(all) + 1, err
 }
 
-// lock waits for a lock. It returns nil if the file becomes smaller than size: another process has done the work.
-func (s *Spool) lock(ctx context.Context, name string, size int64) (unlock func(), err error) {
-	for began := time.Now(); s.bytes() >= size; {
-		unlock, err = atomicfile.TryLock(s.File + name)
+var eventName = regexp.MustCompile(`^\d{20}-[A-Z0-9]+$`)
+
+// names returns the names of the files of the events that wait, in order. A process that was killed may have left
+// other files.
+func (s *Spool) names() (all []string, err error) {
+	info, err := os.Lstat(s.Folder)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err == nil && !info.IsDir():
+		return nil, fmt.Errorf("%s is not a folder: move it away", s.Folder)
+	}
+	files, err := os.ReadDir(s.Folder)
+	for _, f := range files {
+		if f.Type().IsRegular() && eventName.MatchString(f.Name()) {
+			all = append(all, f.Name())
+		}
+	}
+	return all, err
+}
+
+// came returns when the event of a file came, or the least time after the event before.
+func came(name string) time.Time {
+	id, _ := strconv.ParseInt(name[:20], 10, 64)
+	return time.Unix(0, id)
+}
+
+// lock waits until it has the lock for applying events. It returns nil if there are none: another process applied them.
+func (s *Spool) lock(ctx context.Context) (unlock func(), err error) {
+	for began := time.Now(); ; {
+		if all, err := s.names(); err != nil || len(all) == 0 {
+			return nil, err
+		}
+		unlock, err = atomicfile.TryLock(s.Folder + lockSuffix)
 		if !errors.Is(err, atomicfile.ErrLocked) {
 			return unlock, err
 		}
 		if time.Since(began) > lockTimeout || !board.Sleep(ctx, lockEvery) {
-			return nil, fmt.Errorf("%s: %w", s.File+name, err)
+			return nil, fmt.Errorf("%s: %w", s.Folder+lockSuffix, err)
 		}
 	}
-	return nil, nil
-}
-
-func (s *Spool) bytes() int64 {
-	info, err := os.Lstat(s.File)
-	if err != nil {
-		return 0
-	}
-	return info.Size()
 }
 
 // Drain applies all events to a store, in order, with the times when they came. It waits instead while another process
 // does. If an event fails, by an error of the store or of ctx, it stays in the spool with the later ones of its chat.
 func (s *Spool) Drain(ctx context.Context, st board.Store) error {
-	size := s.bytes()
-	unlock, err := s.lock(ctx, applyLock, max(size, 1))
-	if errors.Is(err, atomicfile.ErrLocked) && s.bytes() != size {
+	before, _ := s.names()
+	unlock, err := s.lock(ctx)
+	all, failed := s.names()
+	if errors.Is(err, atomicfile.ErrLocked) && !slices.Equal(all, before) {
 		return nil // another process applies them
 	}
 	if err != nil || unlock == nil {
 		return err
 	}
 	defer unlock()
-	f, err := s.open(0)
-	if err == nil {
-		err = f.Close()
-	}
-	if err != nil {
-		return err
-	}
 	var at time.Time
 	board := board.NewBoard(st, board.WithClock(func() time.Time { return at }))
 	defer board.Close()
-	var failed error
-	var rest, aside []byte
 	lists, back := board.As(""), map[string]bool{}
-	for _, r := range f.all {
-		at = time.Unix(0, min(r.id, time.Now().UnixNano()))
-		waits, isDamaged, err := s.apply(context.WithValue(ctx, draining{}, true), r, lists, back)
-		failed = cmp.Or(failed, err)
-		switch {
-		case waits:
-			rest = append(rest, r.line...)
-		case isDamaged:
-			aside = append(aside, r.line...)
+	for n, name := range all {
+		if ctx.Err() != nil {
+			return cmp.Or(failed, fmt.Errorf("%d events wait for the store: %w", len(all)-n, ctx.Err()))
 		}
+		if at = came(name); at.After(time.Now()) {
+			at = time.Now()
+		}
+		failed = cmp.Or(failed, s.apply(context.WithValue(ctx, draining{}, true), name, lists, back))
 	}
-	return errors.Join(failed, s.tidy(context.WithoutCancel(ctx), f.size, rest, aside))
+	return failed
 }
 
-// apply applies an event, unless its chat is in back. If the event waits, it is to be tried again, and its chat is in
-// back; if it is damaged, it is to be set aside.
-func (s *Spool) apply(ctx context.Context, r spooled, lists board.Lists, back map[string]bool) (waits, isDamaged bool, err error) {
-	e, act, err := r.event()
+// apply applies an event, unless its chat is in back, and removes it. An event that fails stays, to be tried again, and
+// its chat is in back then.
+func (s *Spool) apply(ctx context.Context, name string, lists board.Lists, back map[string]bool) error {
+	f, err := os.Open(filepath.Join(s.Folder, name))
+	if err != nil {
+		return err
+	}
+	e, act, err := queued(f, "hook "+name)
+	_ = f.Close() // Windows moves no open file
 	switch {
 	case err != nil:
-		s.Log(fmt.Errorf("an event that waited for the store is set aside in %s: %w", s.File+asideSuffix, err))
-		return false, true, nil
+		return s.setAside(name, err)
 	case back[e.Session]:
-		return true, false, nil
-	case ctx.Err() != nil:
-		return true, false, fmt.Errorf("events wait for the store: %w", ctx.Err())
+		return nil
 	}
 	err = act.run(ctx, lists)
-	isTooOld := ctx.Err() == nil && time.Since(time.Unix(0, r.id)) > keepFor
+	isTooOld := ctx.Err() == nil && time.Since(came(name)) > keepFor
 	switch {
-	case err == nil:
-		return false, false, nil
 	case board.IsRefusal(err):
 		s.Log(e.describe(err))
-		return false, false, nil
-	case errors.Is(err, errPanic) || isTooOld:
-		s.Log(fmt.Errorf("set aside in %s: %w", s.File+asideSuffix, e.describe(err)))
-		return false, true, nil
+	case errors.Is(err, errPanic) || err != nil && isTooOld:
+		return s.setAside(name, e.describe(err))
+	case err != nil:
+		back[e.Session] = true
+		return err
 	}
-	back[e.Session] = true
-	return true, false, err
+	return os.Remove(f.Name()) // not synced: to apply an event again changes nothing
+}
+
+// queued reads an event that was in the spool, and returns what is to be done for it.
+func queued(in io.Reader, id string) (e Event, a *act, err error) {
+	if e, err = Read(in); err != nil {
+		return e, nil, err
+	}
+	e.id = id
+	a, err = e.action()
+	if err == nil && (a == nil || !a.isLater) {
+		err = ErrNotNeeded
+	}
+	return e, a, e.describe(err)
+}
+
+// setAside moves an event that can never be applied to a folder beside the spool, and logs why. A full folder begins
+// anew.
+func (s *Spool) setAside(name string, why error) error {
+	aside := s.Folder + asideSuffix
+	if files, _ := os.ReadDir(aside); len(files) >= maxSpooled {
+		_ = os.RemoveAll(aside)
+	}
+	s.Log(fmt.Errorf("an event that waited for the store is set aside in %s: %w", aside, why))
+	err := os.MkdirAll(aside, 0o700)
+	if err == nil {
+		err = os.Rename(filepath.Join(s.Folder, name), filepath.Join(aside, name))
+	}
+	return err
 }
 
 var errPanic = errors.New("panic")
@@ -226,125 +253,6 @@ func (a *act) run(ctx context.Context, lists board.Lists) (err error) {
 	return err
 }
 
-// tidy replaces the first size bytes of the file by the lines that stay, and adds damaged ones to a file beside it.
-func (s *Spool) tidy(ctx context.Context, size int64, rest, aside []byte) error {
-	unlock, err := s.lock(ctx, addLock, 0)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	f, err := s.open(0)
-	if err != nil {
-		return err
-	}
-	for _, r := range f.all {
-		if r.at >= size {
-			rest = append(rest, r.line...)
-		}
-	}
-	if rest == nil && aside == nil { // not synced: to apply an event again changes nothing
-		return errors.Join(f.Truncate(0), f.Close())
-	}
-	err = f.Close() // Windows cannot replace an open file; while a hook has it open, the next tidy does it
-	if err == nil && aside != nil {
-		err = atomicfile.Write(s.File+asideSuffix, append(readFile(s.File+asideSuffix, 2*maxSpool, true), aside...), nil)
-	}
-	if err == nil && int64(len(rest)) != f.size {
-		err = atomicfile.Write(s.File, rest, nil)
-	}
-	return err
-}
-
-// spooled is a line of the file: a plus sign, id, checksum of id and event, event. The ids grow from line to line.
-type spooled struct {
-	at        int64 // the offset in the file
-	line      []byte
-	id        int64 // the time when it came, in Unix nanoseconds, or the least one above the previous id
-	isDamaged bool  // the checksum does not fit
-}
-
-const headSize = 31 // the size of a line before its event
-
-// head returns the first headSize bytes of a line.
-func head(id int64, event []byte) []byte {
-	line := fmt.Appendf(nil, "+%020d ", id)
-	sum := crc32.Update(crc32.ChecksumIEEE(line[1:]), crc32.IEEETable, event)
-	return fmt.Appendf(line, "%08x ", sum)
-}
-
-// event returns the event of a line, and what is to be done for it.
-func (r spooled) event() (e Event, a *act, err error) {
-	if r.isDamaged {
-		return e, nil, errors.New("its line is damaged")
-	}
-	if e, err = Read(bytes.NewReader(r.line[headSize:])); err != nil {
-		return e, nil, err
-	}
-	e.id = "hook " + string(r.line[1:headSize-1])
-	a, err = e.action()
-	if err == nil && (a == nil || !a.isLater) {
-		err = ErrNotNeeded
-	}
-	return e, a, e.describe(err)
-}
-
-// spoolFile is the open file, with its complete lines, their size in bytes and the last id.
-type spoolFile struct {
-	*os.File
-	all        []spooled
-	size, last int64
-}
-
-// open opens and reads the file; flags may be os.O_CREATE. It refuses links, pipes and all but regular files.
-func (s *Spool) open(flags int) (*spoolFile, error) {
-	info, err := os.Lstat(s.File)
-	switch {
-	case err != nil:
-		flags |= os.O_EXCL // refuses links, too
-	case !info.Mode().IsRegular() || info.Size() > 2*maxSpool:
-		return nil, fmt.Errorf("%s is not a regular file of at most %d bytes: move it away", s.File, 2*maxSpool)
-	default:
-		flags = 0
-	}
-	opened, err := os.OpenFile(s.File, flags|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	f := &spoolFile{File: opened}
-	now, err := f.Stat()
-	if err == nil && info != nil && !os.SameFile(info, now) {
-		err = fmt.Errorf("%s was replaced as it was opened", s.File)
-	}
-	if err == nil {
-		err = f.read(now.Size())
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
-}
-
-// read reads the complete lines. A process that was killed may have left an incomplete one.
-func (f *spoolFile) read(size int64) error {
-	data := make([]byte, size)
-	if n, err := f.ReadAt(data, 0); n < len(data) {
-		return err
-	}
-	for line := range bytes.Lines(data[:bytes.LastIndexByte(data, '\n')+1]) {
-		r := spooled{at: f.size, line: line, isDamaged: true}
-		f.size += int64(len(line))
-		if len(line) > headSize {
-			r.id, _ = strconv.ParseInt(string(line[1:21]), 10, 64)
-			r.isDamaged = !bytes.HasPrefix(line, head(r.id, line[headSize:len(line)-1]))
-		}
-		if !r.isDamaged {
-			f.last = r.id
-		}
-		f.all = append(f.all, r)
-	}
-	return nil
-}
-
 const (
 	// settleTimeout is how long a read or a write waits for the events; then it goes on without them.
 	settleTimeout = time.Second
@@ -353,13 +261,13 @@ const (
 
 // Settle applies the waiting events. Calls from within Drain, which uses the same store, return at once.
 func (s *Spool) Settle(ctx context.Context) {
-	if s.Store == nil || ctx.Value(draining{}) != nil || s.bytes() == 0 {
+	if s.Store == nil || ctx.Value(draining{}) != nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	size := s.bytes()
-	if size == s.stuck && time.Now().Before(s.again) {
+	all, _ := s.names()
+	if len(all) == 0 || len(all) == s.stuck && time.Now().Before(s.again) {
 		return
 	}
 	// Not canceled with its caller: other callers wait for the same.
@@ -367,8 +275,8 @@ func (s *Spool) Settle(ctx context.Context) {
 	defer cancel()
 	if err := s.Drain(ctx, s.Store); err != nil {
 		s.Log(err)
-		if s.bytes() == size {
-			s.stuck, s.again = size, time.Now().Add(settleAgain)
+		if left, _ := s.names(); len(left) == len(all) {
+			s.stuck, s.again = len(all), time.Now().Add(settleAgain)
 		}
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/crc32"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,34 +36,38 @@ func newSpoolRig(t *testing.T) *spoolRig {
 	t.Helper()
 	r := &spoolRig{rig: newRig(t)}
 	r.Spool = &hook.Spool{
-		File: filepath.Join(t.TempDir(), "todo.db"+sqlite.SpoolSuffix),
-		Log:  func(err error) { r.logged = append(r.logged, err.Error()) },
+		Folder: filepath.Join(t.TempDir(), "todo.db"+sqlite.SpoolSuffix),
+		Log:    func(err error) { r.logged = append(r.logged, err.Error()) },
 	}
 	r.store = memory.NewKeeping(board.Keep{Before: r.Settle})
 	r.lists, r.Spool.Store = board.NewBoard(r.store).As(""), r.store
 	return r
 }
 
-// line returns an event as it stands in a spool that came at a time.
-func line(came time.Time, event string) string {
-	body := fmt.Sprintf("%020d %s", came.UnixNano(), event)
-	return fmt.Sprintf("+%s %08x %s\n", body[:20], crc32.ChecksumIEEE([]byte(body)), event)
-}
-
 // put puts an event there that came at a time.
 func (r *spoolRig) put(came time.Time, event string) {
 	r.Helper()
-	r.write(r.read() + line(came, event))
+	r.write(map[string]string{fmt.Sprintf("%020d-X", came.UnixNano()): event})
 }
 
-func (r *spoolRig) read() string {
-	data, _ := os.ReadFile(r.File) // there may be none yet
-	return string(data)
-}
-
-func (r *spoolRig) write(data string) {
+// read returns the files of the spool, by their names.
+func (r *spoolRig) read() map[string]string {
 	r.Helper()
-	checktest.Check(r.T, os.WriteFile(r.File, []byte(data), 0o600))
+	all := make(map[string]string)
+	files, _ := os.ReadDir(r.Folder) // there may be none yet
+	for _, f := range files {
+		all[f.Name()] = string(checktest.Must(os.ReadFile(filepath.Join(r.Folder, f.Name())))(r.T))
+	}
+	return all
+}
+
+// write adds files to the spool.
+func (r *spoolRig) write(files map[string]string) {
+	r.Helper()
+	checktest.Check(r.T, os.MkdirAll(r.Folder, 0o700))
+	for name, data := range files {
+		checktest.Check(r.T, os.WriteFile(filepath.Join(r.Folder, name), []byte(data), 0o600))
+	}
 }
 
 func steps(chat, step string) string {
@@ -88,20 +92,10 @@ func (r *spoolRig) drains() {
 	}
 }
 
-// left checks how many events are in the file, and that their ids grow.
+// left checks how many events are in the spool.
 func (r *spoolRig) left(want int) {
 	r.Helper()
-	data, n, last := r.read(), 0, ""
-	for l := range strings.Lines(data) {
-		n++
-		if l[1:21] <= last {
-			r.Errorf("%q comes after %q", l, last)
-		}
-		last = l[1:21]
-	}
-	if n != want {
-		r.Errorf("%d events are left, want %d, in %.500q", n, want, data)
-	}
+	checktest.Same(r.T, "events left", len(r.read()), want)
 }
 
 // expect checks the second step of all revisions of the lists of chats, and how many events
@@ -146,22 +140,15 @@ func TestSpoolIsInOrder(t *testing.T) {
 	}
 }
 
-// The ids of events grow, also when the clock goes back meanwhile. What would be in the future is of now.
+// Events stay in their order, also when the clock goes back meanwhile. What would be in the future is of now.
 func TestSpoolIDsGrow(t *testing.T) {
 	r := newSpoolRig(t)
 	r.Left = func() {}
-	tomorrow := time.Now().Add(24 * time.Hour)
-	r.put(tomorrow, steps("a", "1"))
-	r.takes(steps("b", "2"))
-	checktest.Has(t, "the file", r.read(), fmt.Sprintf("+%020d", tomorrow.UnixNano()+1))
-	checktest.Fails(t, "the store does not fail", r.Drain(t.Context(), failing{Store: r.store, chat: "a"}))
-	r.left(1)
-	r.takes(steps("b", "3"))
-	r.left(2)
+	r.put(time.Now().Add(24*time.Hour), steps("a", "1"))
+	r.takes(steps("a", "2"))
+	r.takes(steps("a", "3"))
 	r.drains()
-	r.takes(steps("a", "4"))
-	r.drains()
-	r.expect(0, "a: 1 4", "b: 2 3")
+	r.expect(0, "a: 1 2 3")
 	for _, l := range r.all() {
 		if l.Updated.After(time.Now()) {
 			t.Errorf("it was updated at %v", l.Updated)
@@ -182,7 +169,9 @@ func TestSpoolKeepsWhatFails(t *testing.T) {
 	}
 	r.expect(2)
 	before := r.read()
-	checktest.Same(t, "the mode", checktest.Must(os.Lstat(r.File))(t).Mode(), 0o600)
+	for name := range before {
+		checktest.Same(t, "the mode", checktest.Must(os.Lstat(filepath.Join(r.Folder, name)))(t).Mode(), 0o600)
+	}
 	r.drains()
 	r.expect(0, "a: 1 2")
 	r.write(before)
@@ -205,13 +194,14 @@ func TestSpoolKilledWhileApplying(t *testing.T) {
 	for n, event := range []string{steps("a", "1"), ask, steps("a", "2"), steps("b", "1")} {
 		r.put(came.Add(time.Duration(n)*time.Second), event)
 	}
-	var atKill string
+	var atKill map[string]string
 	killed := failing{r.store, "b", func() { atKill = r.read() }}
 	checktest.Fails(t, "the store does not fail", r.Drain(t.Context(), killed))
-	r.write(atKill + line(came.Add(time.Hour), steps("b", "2"))[:150]) // and one that was killed as it wrote
+	r.write(atKill)
+	r.write(map[string]string{".todo-mcp-1": steps("b", "2")[:50]}) // of one that was killed as it wrote
 	r.takes(steps("b", "3"))
 	r.drains()
-	r.expect(0, "a: 1 2", "b: 1 3")
+	r.expect(1, "a: 1 2", "b: 1 3")
 	for _, l := range r.all() {
 		if got := r.standing(l); got.Asks != "" {
 			t.Errorf("it asks %q", got.Asks)
@@ -226,7 +216,7 @@ func TestSpoolUnderMany(t *testing.T) {
 	r := newSpoolRig(t)
 	told := make(chan struct{}, chats*events)
 	r.Left, r.Log = func() { told <- struct{}{} }, func(err error) { t.Log(err) } // on a busy machine some takes longer than a read waits
-	st := checktest.Must(sqlite.Open(strings.TrimSuffix(r.File, sqlite.SpoolSuffix), board.Keep{Before: r.Settle}))(t)
+	st := checktest.Must(sqlite.Open(strings.TrimSuffix(r.Folder, sqlite.SpoolSuffix), board.Keep{Before: r.Settle}))(t)
 	defer st.Close()
 	r.store, r.Spool.Store = st, st
 	r.lists = board.NewBoard(st).As("")
@@ -248,7 +238,7 @@ func TestSpoolUnderMany(t *testing.T) {
 		})
 	}
 	for range drainers {
-		front := &hook.Spool{File: r.File, Log: r.Log, Store: st} // as another process has one
+		front := &hook.Spool{Folder: r.Folder, Log: r.Log, Store: st} // as another process has one
 		others.Go(func() {
 			for range told {
 				front.Settle(t.Context())
@@ -393,7 +383,7 @@ func TestSpoolOfABrokenList(t *testing.T) {
 		t.Error(err, r.logged)
 	}
 	r.expect(2, "b: 1 3")
-	checktest.Has(t, "set aside", string(checktest.Must(os.ReadFile(r.File+"-damaged"))(t)), "of yesterday")
+	checktest.Has(t, "set aside", r.aside(), "of yesterday")
 	broken.before = func() { broken.chat = "nobody" } // from its second event on it would do
 	checktest.Fails(t, "the store does not fail", r.Drain(t.Context(), &broken))
 	r.expect(2, "b: 1 3")
@@ -401,44 +391,36 @@ func TestSpoolOfABrokenList(t *testing.T) {
 	r.expect(0, "a: 0 2", "b: 1 3")
 }
 
-// BAD-INPUT 114: Sixty hooks at once, on a free or locked store; in the spool a cut, huge, changed
-// or refused line, a thousand; a link or pipe in its place → Each event is on disk in order, and
-// who reads next sees it. A bad line alone is set aside; what the spool cannot take a hook applies
-// itself
+// aside returns the events that were set aside.
+func (r *spoolRig) aside() string {
+	r.Helper()
+	aside := spoolRig{rig: r.rig, Spool: &hook.Spool{Folder: r.Folder + "-damaged"}}
+	return strings.Join(slices.Collect(maps.Values(aside.read())), "")
+}
+
+// BAD-INPUT 114: Sixty hooks at once, on a free or locked store; in the spool a cut, huge or refused
+// event, a thousand; a link or pipe in its place → Each event is on disk in order, and who reads next
+// sees it. A bad event alone is set aside; what the spool cannot take a hook applies itself
 func TestDamagedSpool(t *testing.T) {
-	t.Run("twice", func(t *testing.T) {
-		r := newSpoolRig(t)
-		for _, damaged := range []string{"+one\n", "+two\n"} {
-			r.write(r.read() + damaged)
-			r.put(time.Now(), steps("b", "1"))
-			checktest.Check(t, r.Drain(t.Context(), r.store))
-		}
-		checktest.Same(t, "set aside", string(checktest.Must(os.ReadFile(r.File+"-damaged"))(t)), "+one\n+two\n")
-	})
 	good := steps("a", "secret")
 	now := time.Now().Add(-time.Minute)
-	whole := func(event string) string { return line(now, event) }
 	for name, damaged := range map[string]string{
-		"cut":        whole(good[:len(good)/2]),
-		"nothing":    whole(""),
-		"huge":       whole(strings.Replace(good, "secret", strings.Repeat("secret", hook.MaxEvent/6), 1)),
-		"answered":   whole(`{"session_id":"a","hook_event_name":"UserPromptSubmit","prompt":"secret"}`),
-		"unknown":    whole(`{"session_id":"a","hook_event_name":"secret"}`),
-		"refused":    whole(strings.Replace(good, "pending", "begun", 1)),
-		"not needed": whole(`{"session_id":"a","hook_event_name":"PostToolUse","tool_name":"mcp__todo__TodoWrite"}`),
-		"changed":    strings.Replace(whole(good), "secret", "Secret", 1),
-		"other id":   "+0" + strings.Replace(whole(good)[2:], "1", "2", 1),
-		"no line":    "\n",
-		"short":      whole(good)[:20] + "\n",
-		"zeros":      strings.Repeat("\x00", 100) + "\n",
+		"cut":        good[:len(good)/2],
+		"nothing":    "",
+		"huge":       strings.Replace(good, "secret", strings.Repeat("secret", hook.MaxEvent/6), 1),
+		"answered":   `{"session_id":"a","hook_event_name":"UserPromptSubmit","prompt":"secret"}`,
+		"unknown":    `{"session_id":"a","hook_event_name":"secret"}`,
+		"refused":    strings.Replace(good, "pending", "begun", 1),
+		"not needed": `{"session_id":"a","hook_event_name":"PostToolUse","tool_name":"mcp__todo__TodoWrite"}`,
+		"zeros":      strings.Repeat("\x00", 100),
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newSpoolRig(t)
-			r.write(damaged)
+			r.put(now, damaged)
 			r.put(time.Now().Add(-time.Second), steps("b", "1"))
 			checktest.Check(t, r.Drain(t.Context(), r.store))
 			r.expect(0, "b: 1")
-			if aside, _ := os.ReadFile(r.File + "-damaged"); string(aside) != damaged {
+			if aside := r.aside(); aside != damaged {
 				t.Errorf("%d bytes are set aside", len(aside))
 			}
 			if len(r.logged) != 1 || strings.Contains(r.logged[0], "secret") && name != "unknown" {
@@ -446,21 +428,19 @@ func TestDamagedSpool(t *testing.T) {
 			}
 		})
 	}
-	r := newSpoolRig(t)
-	r.broken = errors.New("broken")
-	var thousand strings.Builder
-	for n := range 1000 {
-		thousand.WriteString(line(now.Add(time.Duration(n)), steps("c", "1")))
-	}
-	for _, full := range []string{thousand.String(), whole(strings.Repeat("x", 64<<20))} {
-		r.write(full)
-		if _, err := r.tell(steps("d", "1")); !errors.Is(err, r.broken) || !strings.Contains(err.Error(), "is lost") || !strings.Contains(err.Error(), "no more than 1000") {
-			t.Error(err)
+	for name, full := range map[string]int{"a thousand": 1000, "64 MB": 9} {
+		r := newSpoolRig(t)
+		r.broken = errors.New("broken")
+		for n := range full {
+			r.put(now.Add(time.Duration(n)), steps("c", "1")+strings.Repeat(" ", 64<<20/9*(9/full)))
 		}
-		checktest.Same(t, "what waits was changed", r.read(), full)
+		before := r.read()
+		if _, err := r.tell(steps("d", "1")); !errors.Is(err, r.broken) || !strings.Contains(err.Error(), "is lost") || !strings.Contains(err.Error(), "no more than 1000") {
+			t.Errorf("%s: %v", name, err)
+		}
+		checktest.Same(t, "what waits was changed", maps.Equal(r.read(), before), true)
+		r.Spool.Store, r.broken = nil, nil // the store is well again
+		checktest.Fails(t, "error", checktest.Err(r.tell(steps("d", "1"))), "applied at once")
+		r.expect(full, "d: 1")
 	}
-	r.write(thousand.String()) // the store is well again
-	r.Spool.Store, r.broken = nil, nil
-	checktest.Fails(t, "error", checktest.Err(r.tell(steps("d", "1"))), "applied at once")
-	r.expect(1000, "d: 1")
 }

@@ -184,7 +184,7 @@ func (r *rig) read(f func(context.Context, board.Store) error) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
 	defer cancel()
-	left := hook.Spool{File: r.store + sqlite.SpoolSuffix, Log: func(err error) { r.t.Log(err) }}
+	left := hook.Spool{Folder: r.store + sqlite.SpoolSuffix, Log: func(err error) { r.t.Log(err) }}
 	s := checktest.Must(sqlite.Open(r.store, board.Keep{Before: left.Settle}))(r.t)
 	defer s.Close()
 	left.Store = s

@@ -51,7 +51,7 @@ type Opened struct {
 // Memory reports whether the lists end with the process: they are in a temporary file that no other process knows.
 func (p Place) Memory() bool { return p == Place{} }
 
-// Spool is the file for events of hooks that are not applied yet, beside the lists or in the state folder; empty for
+// Spool is the folder for events of hooks that are not applied yet, beside the lists or in the state folder; empty for
 // none.
 func (p Place) Spool(getenv func(string) string) string {
 	switch dir, err := stateDir(runtime.GOOS, getenv); {
@@ -60,7 +60,7 @@ func (p Place) Spool(getenv func(string) string) string {
 		return cmp.Or(file, p.File) + sqlite.SpoolSuffix
 	case p.URL != "" && err == nil:
 		sum := sha256.Sum256([]byte(p.URL))
-		return filepath.Join(dir, fmt.Sprintf("hooks-%x", sum[:8]))
+		return filepath.Join(dir, fmt.Sprintf("events-%x", sum[:8]))
 	}
 	return ""
 }

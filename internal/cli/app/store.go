@@ -141,10 +141,10 @@ func (a *App) CheckNamed() error {
 // Place returns the location of the store.
 func (a *App) Place() (store.Place, error) { return store.Locate(a.Store, a.Getenv) }
 
-// Spool returns the store's file of hook events that are not yet applied.
+// Spool returns the hook events of the store that are not yet applied.
 func (a *App) Spool() (*hook.Spool, error) {
 	place, err := a.Place()
-	s := &hook.Spool{File: place.Spool(a.Getenv), Log: func(err error) { LogSilently(a.Getenv, err) }}
+	s := &hook.Spool{Folder: place.Spool(a.Getenv), Log: func(err error) { LogSilently(a.Getenv, err) }}
 	if place.File != "" {
 		s.Left = place.Say
 	}

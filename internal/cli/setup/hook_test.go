@@ -50,7 +50,7 @@ func (r hookRig) log() string {
 // second.
 func (r hookRig) open() board.Store {
 	r.Helper()
-	left := hook.Spool{File: r.spool(), Log: func(err error) { r.Log(err) }}
+	left := hook.Spool{Folder: r.spool(), Log: func(err error) { r.Log(err) }}
 	st := checktest.Must(sqlite.Open(filepath.Join(r.state, "todo.db"), board.Keep{Before: left.Settle}))(r)
 	left.Store = st
 	for read := 0; r.left() > 0 && read < 60; read++ {
@@ -59,12 +59,12 @@ func (r hookRig) open() board.Store {
 	return st
 }
 
-// spool returns the file with what hooks left, and left how many events wait there.
+// spool returns the folder with what hooks left, and left how many events wait there.
 func (r hookRig) spool() string { return filepath.Join(r.state, "todo.db"+sqlite.SpoolSuffix) }
 
 func (r hookRig) left() int {
-	lines, _ := os.ReadFile(r.spool()) // there may be none yet
-	return bytes.Count(append([]byte("\n"), lines...), []byte("\n+"))
+	files, _ := os.ReadDir(r.spool()) // there may be none yet
+	return len(files)
 }
 
 // lists returns the lists of the store in words.

@@ -104,7 +104,7 @@ func Say(path string) {
 }
 
 // SpoolSuffix follows the store's path in that of the spool, to which hooks add events. Its change hints watchers, too.
-const SpoolSuffix = "-hooks"
+const SpoolSuffix = "-events"
 
 const (
 	// lookAnyway is how often a listener looks without being told, as of saves from another machine.
