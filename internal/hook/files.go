@@ -169,9 +169,9 @@ func FollowSessions(ctx context.Context, getenv func(string) string, lists board
 	home := cmp.Or(getenv("HOME"), getenv("USERPROFILE"))
 	claude := cmp.Or(getenv("CLAUDE_CONFIG_DIR"), filepath.Join(home, ".claude"))
 	codex := cmp.Or(getenv("CODEX_HOME"), filepath.Join(home, ".codex"))
-	s := sessions{filepath.Join(claude, "sessions"), make(map[string]time.Time)}
+	s := make(sessions)
 	for filepath.IsAbs(claude) {
-		s.look(ctx, lists)
+		s.lookAtClaudeCode(ctx, claude, lists)
 		s.lookAtCodex(ctx, codex, lists)
 		if !board.Sleep(ctx, lookEvery) {
 			return
@@ -179,32 +179,30 @@ func FollowSessions(ctx context.Context, getenv func(string) string, lists board
 	}
 }
 
-// sessions has the folder of Claude Code's files, and the modification time of each file that was read.
-type sessions struct {
-	folder string
-	read   map[string]time.Time
-}
+// sessions has the modification time of each file that was read.
+type sessions map[string]time.Time
 
-// look records what the files of Claude Code say that changed since the last look. It retries those that failed.
-func (s sessions) look(ctx context.Context, lists board.Lists) {
-	folder, err := os.Open(s.folder)
-	if err != nil {
-		return
-	}
-	defer folder.Close()
-	files, _ := folder.ReadDir(maxSessions)
-	for _, f := range files {
-		info, err := f.Info()
-		isOne := err == nil && info.Mode().IsRegular() && info.Size() <= maxSessionFile && filepath.Ext(f.Name()) == ".json"
-		if !isOne || s.read[f.Name()].Equal(info.ModTime()) {
+// look records what those of the files say that changed since the last look. read returns what a file says; ok is false
+// if that is nothing. It retries those that failed.
+func (s sessions) look(ctx context.Context, lists board.Lists, files []string, read func(path string) (now session, ok bool)) {
+	for _, path := range files[:min(len(files), maxSessions)] {
+		info, err := os.Lstat(path)
+		if err != nil || !info.Mode().IsRegular() || s[path].Equal(info.ModTime()) {
 			continue
 		}
-		var now session
-		data := readFile(filepath.Join(s.folder, f.Name()), maxSessionFile, false)
-		if json.Unmarshal(data, &now, jsontext.AllowInvalidUTF8(true)) == nil && now.tell(ctx, lists) == nil {
-			s.read[f.Name()] = info.ModTime()
+		if now, ok := read(path); !ok || now.tell(ctx, lists) == nil {
+			s[path] = info.ModTime()
 		}
 	}
+}
+
+// lookAtClaudeCode records what the files of Claude Code in its folder say.
+func (s sessions) lookAtClaudeCode(ctx context.Context, home string, lists board.Lists) {
+	files, _ := filepath.Glob(filepath.Join(home, "sessions", "*.json"))
+	s.look(ctx, lists, files, func(path string) (now session, ok bool) {
+		data := readFile(path, maxSessionFile, false)
+		return now, json.Unmarshal(data, &now, jsontext.AllowInvalidUTF8(true)) == nil
+	})
 }
 
 // codexChat matches a chat id of Codex, which begins with a time in milliseconds.
@@ -220,16 +218,10 @@ func (s sessions) lookAtCodex(ctx context.Context, home string, lists board.List
 		}
 		began, _ := strconv.ParseInt(id[1]+id[2], 16, 64)
 		found, _ := filepath.Glob(filepath.Join(home, "sessions", time.UnixMilli(began).Format("2006/01/02"), "rollout-*-"+id[0]+".jsonl"))
-		for _, path := range found {
-			info, err := os.Lstat(path)
-			if err != nil || s.read[path].Equal(info.ModTime()) {
-				continue
-			}
+		s.look(ctx, lists, found, func(path string) (session, bool) {
 			text, at := failure(readFile(path, maxSessionFile, true))
-			if text == "" || (session{ID: id[0], WaitingFor: text, Since: at.UnixMilli(), failed: true}).tell(ctx, lists) == nil {
-				s.read[path] = info.ModTime()
-			}
-		}
+			return session{ID: id[0], WaitingFor: text, Since: at.UnixMilli(), failed: true}, text != ""
+		})
 	}
 }
 

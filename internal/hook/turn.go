@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -162,16 +163,11 @@ func lastQuestion(text string) string {
 	if rest == "" || rest == text {
 		return ""
 	}
-	from := 0
-	for at, r := range rest {
-		after := at + len(string(r))
-		isEnd := strings.ContainsRune(full, r) && (r > unicode.MaxASCII || strings.HasPrefix(rest[after:], " "))
-		if isEnd && strings.TrimSpace(rest[after:]) != "" {
-			from = after
-		}
-	}
-	return strings.TrimLeft(text[from:], " *_#>-\"")
+	return strings.TrimLeft(lastSentence.ReplaceAllString(rest, "$1")+text[len(rest):], " *_#>-\"")
 }
+
+// lastSentence matches a line; its group is the last sentence.
+var lastSentence = regexp.MustCompile(`^(?:.*(?:[.!?] |[。！？؟…]))?(.*\S.*)$`)
 
 const (
 	wakeTick = time.Second // how often Wake looks for what a person did
