@@ -244,7 +244,7 @@ func (e Event) action() (*act, error) {
 		switch {
 		case slices.Contains(askTools, e.Tool):
 			return later(e.asks), nil
-		case e.isKimi() && e.Tool == "TodoList": // Kimi Code ends its hooks after a tool as soon as the turn goes on
+		case e.isKimi() && !isOurs(e.Tool): // Kimi Code ends its hooks after a tool as soon as the turn goes on
 			return e.afterTool()
 		case !isOurs(e.Tool) || e.Call == "":
 			return nil, ErrNotNeeded
