@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -154,19 +153,15 @@ func (s *Spool) lock(ctx context.Context) (unlock func(), err error) {
 	}
 }
 
-// Drain applies all events to a store, in order, with the times when they came. It waits instead while another process
-// does. If an event fails, by an error of the store or of ctx, it stays in the spool with the later ones of its chat.
+// Drain applies all events to a store, in order, as of the times when they came. It first waits for another process that
+// does so. If an event fails, by an error of the store or of ctx, it stays in the spool with the later ones of its chat.
 func (s *Spool) Drain(ctx context.Context, st board.Store) error {
-	before, _ := s.names()
 	unlock, err := s.lock(ctx)
-	all, failed := s.names()
-	if errors.Is(err, atomicfile.ErrLocked) && !slices.Equal(all, before) {
-		return nil // another process applies them
-	}
 	if err != nil || unlock == nil {
 		return err
 	}
 	defer unlock()
+	all, failed := s.names()
 	var at time.Time
 	board := board.NewBoard(st, board.WithClock(func() time.Time { return at }))
 	defer board.Close()

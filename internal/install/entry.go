@@ -40,28 +40,26 @@ func fill(form string, values map[string]any) (all object) {
 	return all
 }
 
-// addresses are the keys by which some client or version names an address, and commands those of a command.
-func addresses() []string { return []string{"url", "httpUrl", "serverUrl", "uri"} }
-func commands() []string  { return []string{"command", "cmd", "args"} }
-
-// leads are all keys that say how to reach a server.
-func leads() []string { return slices.Concat(addresses(), commands(), []string{"type", "source"}) }
-
-// ofStdio and ofHTTP are the keys that only one way to a server may have: some clients refuse others.
-func ofStdio() []string { return []string{"env", "envs", "env_keys", "env_vars", "envFile", "cwd"} }
-func ofHTTP() []string {
-	return []string{"headers", "http_headers", "env_http_headers", "bearer_token_env_var", "oauth", "auth"}
-}
+var (
+	// addresses are the keys by which some client or version names an address, and commands those of a command.
+	addresses = []string{"url", "httpUrl", "serverUrl", "uri"}
+	commands  = []string{"command", "cmd", "args"}
+	// leads are all keys that say how to reach a server.
+	leads = slices.Concat(addresses, commands, []string{"type", "source"})
+	// ofStdio and ofHTTP are the keys that only one way to a server may have: some clients refuse others.
+	ofStdio = []string{"env", "envs", "env_keys", "env_vars", "envFile", "cwd"}
+	ofHTTP  = []string{"headers", "http_headers", "env_http_headers", "bearer_token_env_var", "oauth", "auth"}
+)
 
 // read returns the server of an entry; the zero Server for none.
 func read(entry map[string]any) Server {
-	for _, key := range addresses() {
+	for _, key := range addresses {
 		if address := texts(entry[key]); len(address) == 1 && address[0] != "" {
 			return Server{URL: plain(address[0])}
 		}
 	}
 	var all []string
-	for _, key := range commands() {
+	for _, key := range commands {
 		all = append(all, texts(entry[key])...)
 	}
 	if len(all) == 0 {
@@ -90,13 +88,13 @@ func (c Client) put(f serversFile, wanted Server) (err error) {
 	if f.entry == nil {
 		return f.set(set, c.Servers, f.name)
 	}
-	stale := slices.Concat(leads(), ofHTTP())
+	stale := slices.Concat(leads, ofHTTP)
 	if wanted.URL != "" {
-		stale = slices.Concat(leads(), ofStdio())
+		stale = slices.Concat(leads, ofStdio)
 	}
 	for _, of := range set {
-		isMissing := slices.Contains(ofHTTP(), of.key) && f.entry[of.key] == nil
-		if isMissing || slices.Contains(leads(), of.key) {
+		isMissing := slices.Contains(ofHTTP, of.key) && f.entry[of.key] == nil
+		if isMissing || slices.Contains(leads, of.key) {
 			err = cmp.Or(err, f.set(of.value, c.Servers, f.name, of.key))
 		}
 		stale = slices.DeleteFunc(stale, func(key string) bool { return key == of.key })

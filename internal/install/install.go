@@ -195,7 +195,7 @@ func (c Client) read(m Machine, o Options, path string) (f serversFile, err erro
 func isOurs(m Machine, o Options, name string, entry map[string]any) bool {
 	s := read(entry)
 	if s.URL != "" {
-		hasOwn := slices.ContainsFunc(ofHTTP(), func(key string) bool {
+		hasOwn := slices.ContainsFunc(ofHTTP, func(key string) bool {
 			headers, _ := entry[key].(map[string]any)
 			return entry[key] != nil && (len(headers) != 1 || headers[clients.FolderHeader] == nil)
 		})
