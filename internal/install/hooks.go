@@ -92,7 +92,7 @@ func (c Client) setHooks(m Machine, o Options, server Server, kinds []Kind, chan
 		err = c.setSidebar(h, o, len(kinds) > 0 && server.URL == "", change)
 	}
 	if err != nil || len(kinds) == 0 {
-		return cmp.Or(err, h.remove(func(place) bool { return false }))
+		return cmp.Or(err, h.remove(func(place) bool { return false }), h.setStatusLine(false))
 	}
 	err = h.install(kinds)
 	switch line, _ := h.object(statusLineKey); {
@@ -173,7 +173,7 @@ func (h hookFile) isTrusted(p place, servers map[string]any) bool {
 
 var capital = regexp.MustCompile(`\B[A-Z]`)
 
-// place is a hook of this program in a file, or its status line or plugin.
+// place is a hook of this program in a file, or its plugin.
 type place struct {
 	event, matcher string
 	path           []any
@@ -193,7 +193,7 @@ func (h hookFile) called(value any) string {
 	return ""
 }
 
-// places returns the hooks, the status line or the plugin of this program; for a group of only such hooks, the group.
+// places returns the hooks or the plugin of this program; for a group of only such hooks, the group.
 func (h hookFile) places() (all []place, err error) {
 	if h.isPlugin() {
 		if h.root[pluginPath] != nil {
@@ -201,17 +201,13 @@ func (h hookFile) places() (all []place, err error) {
 		}
 		return all, nil
 	}
-	line, lineErr := h.object(statusLineKey)
-	if h.machine.runs(line["command"], "show") {
-		all = append(all, place{event: statusLineKey, path: []any{statusLineKey}})
-	}
 	if h.isList() {
 		hooks, _ := h.root[hooksKey].([]any)
 		for n, value := range hooks {
 			event, _ := at(value, []any{eventKey}).(string)
 			all = append(all, h.placesIn(value, event, hooksKey, n)...)
 		}
-		return all, lineErr
+		return all, nil
 	}
 	events, err := h.object(hooksKey)
 	for _, event := range slices.Sorted(maps.Keys(events)) {
@@ -220,7 +216,7 @@ func (h hookFile) places() (all []place, err error) {
 			all = append(all, h.placesIn(group, event, hooksKey, event, n)...)
 		}
 	}
-	return all, cmp.Or(err, lineErr)
+	return all, err
 }
 
 // placesIn returns the hooks of this program in the group at a path.
@@ -276,7 +272,7 @@ func (h hookFile) install(kinds []Kind) error {
 		if i >= 0 {
 			missing = slices.Delete(missing, i, i+1)
 		}
-		return i >= 0 || p.event == statusLineKey
+		return i >= 0
 	})
 	if err == nil && h.version != 0 && h.root[versionKey] == nil {
 		err = h.set(h.version, versionKey)
@@ -289,18 +285,19 @@ func (h hookFile) install(kinds []Kind) error {
 		err = cmp.Or(err, h.set(h.entry(e), path...))
 		h.brief("hooks: "+h.calls(e).shown, e.event)
 	}
-	return cmp.Or(err, h.setStatusLine())
+	return cmp.Or(err, h.setStatusLine(true))
 }
 
 // brief sets the brief form of the last change of a hook.
 func (h hookFile) brief(calls, event string) {
-	if n := len(h.shown); n > 0 && event != "" && event != statusLineKey {
+	if n := len(h.shown); n > 0 && event != "" {
 		h.shown[n-1].calls, h.shown[n-1].event = calls, event
 	}
 }
 
-// setStatusLine sets the status line unless there is another one. Arguments stay that a person added, but for a store.
-func (h hookFile) setStatusLine() error {
+// setStatusLine sets or removes the status line unless there is another one. Arguments stay that a person added, but for
+// a store.
+func (h hookFile) setStatusLine(comes bool) error {
 	line, err := h.object(statusLineKey)
 	command := h.command(h.statusLine)
 	old, _ := line["command"].(string)
@@ -310,7 +307,9 @@ func (h hookFile) setStatusLine() error {
 	switch {
 	case h.statusLine == "" || err != nil:
 		return err
-	case line == nil:
+	case h.machine.runs(old, "show") && !comes:
+		return h.set(nil, statusLineKey)
+	case line == nil && comes:
 		return h.set(object{{"type", "command"}, {"command", command}}, statusLineKey)
 	case h.machine.runs(old, "show"):
 		return h.set(command, statusLineKey, "command")
