@@ -44,8 +44,6 @@ type Opened struct {
 	Compact func(context.Context) error
 	// Unsafe names the settings of a database with which acknowledged saves can be lost; empty for none.
 	Unsafe func(context.Context) (setting string, err error)
-	// NoticeLag is how long a notice of a save takes to reach every server on a database.
-	NoticeLag func() time.Duration
 }
 
 // Memory reports whether the lists end with the process: they are in a temporary file that no other process knows.
@@ -93,8 +91,7 @@ func (p Place) Open(keep board.Keep) (*Opened, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Opened{Store: s, Damaged: s.Damaged, Bytes: s.Bytes, Check: s.Check, SessionKey: s.SessionKey,
-			Unsafe: s.Unsafe, NoticeLag: s.NoticeLag}, nil
+		return &Opened{Store: s, Damaged: s.Damaged, Bytes: s.Bytes, Check: s.Check, SessionKey: s.SessionKey, Unsafe: s.Unsafe}, nil
 	}
 	var s *sqlite.Store
 	var err error

@@ -112,10 +112,6 @@ func (a *App) OpenStore() (*store.Opened, error) {
 	st.Store, st.Within, spool.Store = a.audited(st.Store), a.Request, st
 	if a.Metrics != nil {
 		st.Observer = a.Metrics.Store
-		if st.NoticeLag != nil {
-			a.Metrics.Gauge("todo_store_notice_lag_seconds", "How long a notice of a save takes to reach every server on the database.",
-				func() float64 { return st.NoticeLag().Seconds() })
-		}
 		a.Metrics.Gauge("todo_store_bytes", "The size of all lists when it was looked at last; 0 before the first write.",
 			func() float64 { return float64(st.Bytes()) })
 		a.Metrics.Gauge("todo_store_max_bytes", "How large they may become, --max-size; 0: any.", func() float64 { return float64(a.Keep.Bytes) })

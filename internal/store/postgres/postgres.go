@@ -36,11 +36,12 @@ type Store struct {
 	keep board.Keep
 	// turns are locks of keys; several keys may share one. Updates get one in order, and hold no connection while they
 	// wait.
-	turns   [1024]chan struct{}
-	room    chan struct{} // a slot for each connection that updates may use: all but one, which is left to reads
-	notices notices
-	alive   processes
-	used    tables.Used
+	turns    [1024]chan struct{}
+	room     chan struct{} // a slot for each connection that updates may use: all but one, which is left to reads
+	saved    chan struct{} // one slot: others are to be notified of a save
+	watchers tables.Hints
+	alive    processes
+	used     tables.Used
 
 	mu   sync.Mutex         // held while work is added to, and while Close ends ctx
 	work sync.WaitGroup     // running calls, watches and notices
@@ -56,7 +57,7 @@ const openTimeout, statementTimeout = 10 * time.Second, 10 * time.Second
 // Open connects to the database at a postgres:// URL or a connection string of libpq, and makes the schema in it. It
 // returns an error if a pooler at the address loses notices.
 func Open(ctx context.Context, address string, keep board.Keep) (*Store, error) {
-	s := &Store{keep: keep}
+	s := &Store{keep: keep, saved: make(chan struct{}, 1)}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	config, err := pgxpool.ParseConfig(address)
 	if err != nil {
@@ -81,9 +82,8 @@ func Open(ctx context.Context, address string, keep board.Keep) (*Store, error) 
 		s.turns[i] = make(chan struct{}, 1)
 	}
 	s.Reader = newReader(s.pool, &s.Health, s.call)
-	s.notices.pool, s.notices.wake = s.pool, make(chan struct{}, 1)
-	s.work.Go(func() { s.notices.run(s.ctx) })
-	s.work.Go(func() { s.notices.receive(s.ctx) })
+	s.work.Go(s.notify)
+	s.work.Go(s.receive)
 	return s, nil
 }
 

@@ -76,7 +76,8 @@ func (s *Store) try(ctx context.Context, key board.Key, change func(board.Tx) er
 		return raced(err), named(ctx, "commit update", err)
 	}
 	if t.saves > 0 {
-		s.notices.send()
+		s.watchers.Send()
+		board.Signal(s.saved)
 	}
 	return false, nil
 }

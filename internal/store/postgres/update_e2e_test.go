@@ -323,24 +323,6 @@ func TestUnsafe(t *testing.T) {
 	}
 }
 
-// The lag of notices grows as long as a save's notice does not come back.
-func TestNoticeLag(t *testing.T) {
-	s := fresh(t)
-	if lag := s.NoticeLag(); lag != 0 {
-		t.Errorf("before any save: %v", lag)
-	}
-	mustSave(t, s, "a", 1)
-	await(t, "the notice to come back", func() bool { return s.NoticeLag() == 0 })
-	// A notice that was sent while nobody listened never comes: it is waited for no more
-	// when this server listens again.
-	s.notices.since.Store(time.Now().Add(-time.Hour).UnixNano())
-	if s.NoticeLag() < time.Hour {
-		t.Error("it is not waited for")
-	}
-	checktest.Must(s.pool.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()`))(t)
-	await(t, "the lag to end", func() bool { return s.NoticeLag() == 0 })
-}
-
 func await(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

@@ -4,14 +4,11 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
-	"github.com/todo-mcp/todo-mcp/internal/store/tables"
 )
 
 const (
@@ -113,61 +110,34 @@ const (
 	settleAfter = 10 * time.Millisecond
 )
 
-// notices notifies other servers of saves, receives their notices on a connection of its own, and hints watchers.
-type notices struct {
-	pool     *pgxpool.Pool
-	wake     chan struct{} // one slot: a notice is to be sent
-	watchers tables.Hints
-	since    atomic.Int64 // when the oldest save was made that waits for a notice, in Unix nanoseconds; 0 for none
-}
-
-// NoticeLag returns how long a save of this server has been waiting for its notice to come back; 0 when none waits.
-func (s *Store) NoticeLag() time.Duration {
-	since := s.notices.since.Load()
-	if since == 0 {
-		return 0
-	}
-	return time.Since(time.Unix(0, since))
-}
-
-// send hints the watchers of this store, and has run notify other servers.
-func (n *notices) send() {
-	n.watchers.Send()
-	n.want()
-}
-
-func (n *notices) want() {
-	n.since.CompareAndSwap(0, time.Now().UnixNano())
-	board.Signal(n.wake)
-}
-
-// run sends notices, one for all that were wanted since the last.
-func (n *notices) run(ctx context.Context) {
+// notify notifies other servers of saves, once for all that were made since the last notice.
+func (s *Store) notify() {
 	for {
 		select {
-		case <-n.wake:
-		case <-ctx.Done():
+		case <-s.saved:
+		case <-s.ctx.Done():
 			return
 		}
 		pause := noticeInterval
-		if _, err := n.pool.Exec(ctx, "SELECT pg_notify($1, $2)", channel, saves); err != nil {
+		if _, err := s.pool.Exec(s.ctx, "SELECT pg_notify($1, $2)", channel, saves); err != nil {
 			pause = reconnectAfter
-			n.want()
+			board.Signal(s.saved)
 		}
-		board.Sleep(ctx, pause)
+		board.Sleep(s.ctx, pause)
 	}
 }
 
 // receive hints the watchers for every notice, and whenever it has connected, since it may have missed notices.
-func (n *notices) receive(ctx context.Context) {
-	for ctx.Err() == nil {
-		_ = n.listen(ctx) // while it fails, watchers read by themselves every few seconds
-		board.Sleep(ctx, reconnectAfter)
+func (s *Store) receive() {
+	for s.ctx.Err() == nil {
+		_ = s.listen(s.ctx) // while it fails, watchers read by themselves every few seconds
+		board.Sleep(s.ctx, reconnectAfter)
 	}
 }
 
-func (n *notices) listen(ctx context.Context) error {
-	conn, err := pgx.ConnectConfig(ctx, n.pool.Config().ConnConfig)
+// listen receives notices on a connection of its own.
+func (s *Store) listen(ctx context.Context) error {
+	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
 	if err != nil {
 		return err
 	}
@@ -176,8 +146,7 @@ func (n *notices) listen(ctx context.Context) error {
 		return err
 	}
 	for { // first without a notice: one that was sent before may never come, and its save is read now
-		n.since.Store(0)
-		n.watchers.Send()
+		s.watchers.Send()
 		if _, err := conn.WaitForNotification(ctx); err != nil {
 			return err
 		}
@@ -196,7 +165,7 @@ func (s *Store) Watch(ctx context.Context, hint func()) error {
 		return fmt.Errorf("watch store: %w", err)
 	}
 	defer s.work.Done()
-	return s.notices.watchers.Watch(ctx, s.ctx.Done(), hint, settleAfter, nil, func() (time.Duration, error) {
+	return s.watchers.Watch(ctx, s.ctx.Done(), hint, settleAfter, nil, func() (time.Duration, error) {
 		hint()
 		return 0, nil
 	})
