@@ -196,19 +196,7 @@ var (
 // Do handles an event, and returns what the agent is to be told, empty for nothing. It calls open
 // only if it needs the lists. An error, [ErrNotNeeded] among others, has no text of a list.
 func Do(ctx context.Context, e Event, open Opener) (told string, err error) {
-	a, err := e.action()
-	if err != nil || a == nil {
-		return "", e.describe(err)
-	}
-	lists, done, err := open()
-	if err != nil {
-		return "", e.describe(err)
-	}
-	defer done()
-	if told, err = a.do(ctx, lists); err != nil {
-		err = e.describe(err)
-	}
-	return told, err
+	return new(Spool).Do(ctx, e, open)
 }
 
 // describe wraps an error with the names of its event and tool; nil for nil.

@@ -52,29 +52,39 @@ const (
 	lockSuffix, asideSuffix = "-apply", "-damaged"
 )
 
-// Do handles an event as [Do] does. An event whose host waits for no answer is only added to the spool.
+// Do handles an event as [Do] does. An event whose host waits for no answer is only added to the spool; if that fails,
+// it is applied at once, out of order rather than not at all.
 func (s *Spool) Do(ctx context.Context, e Event, open Opener) (told string, err error) {
 	a, err := e.action()
-	if err != nil || a == nil || !a.isLater || s.Folder == "" {
-		return Do(ctx, e, open)
+	if err != nil || a == nil {
+		return "", e.describe(err)
 	}
-	waiting, err := s.add(e)
-	if err != nil { // out of order rather than not at all
-		if _, failed := Do(ctx, e, open); failed != nil {
-			return "", fmt.Errorf("an event of a hook is lost: %w; %w", failed, err)
+	do, failure := a.do, error(nil)
+	if a.isLater && s.Folder != "" {
+		var waiting int
+		if waiting, failure = s.add(e); failure == nil {
+			if s.Left != nil && waiting < maxLeft {
+				s.Left()
+				return "", nil
+			}
+			do = func(ctx context.Context, lists board.Lists) (string, error) {
+				_, err := lists.Load(ctx, "", 0) // any read applies the spool
+				return "", board.PassOver(err)
+			}
 		}
-		return "", e.describe(fmt.Errorf("it was applied at once, since it could not be queued: %w", err))
-	}
-	if s.Left != nil && waiting < maxLeft {
-		s.Left()
-		return "", nil
 	}
 	lists, done, err := open()
 	if err == nil {
 		defer done()
-		_, err = lists.Load(ctx, "", 0) // any read applies the spool
+		told, err = do(ctx, lists)
 	}
-	return "", e.describe(board.PassOver(err))
+	switch {
+	case failure != nil && err != nil:
+		err = fmt.Errorf("an event of a hook is lost: %w; %w", err, failure)
+	case failure != nil:
+		err = fmt.Errorf("it was applied at once, since it could not be queued: %w", failure)
+	}
+	return told, e.describe(err)
 }
 
 // add adds an event, syncs its file, and returns how many events wait now.
@@ -90,7 +100,7 @@ func (s *Spool) add(e Event) (waiting int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	id, size := time.Now().UnixNano(), int64(len(event))
+	id, size := time.Now().UnixNano(), int64(0)
 	for _, name := range all {
 		if info, err := os.Lstat(filepath.Join(s.Folder, name)); err == nil {
 			size += info.Size()
@@ -98,8 +108,8 @@ func (s *Spool) add(e Event) (waiting int, err error) {
 		id = max(id, came(name).UnixNano()+1) // also if the clock was set back
 	}
 	switch {
-	case len(all) >= maxSpooled || size > maxSpool:
-		return 0, fmt.Errorf("%d events, %d bytes, wait for the store: no more than %d or %d bytes are kept", len(all), size-int64(len(event)), maxSpooled, maxSpool)
+	case len(all) >= maxSpooled || size+int64(len(event)) > maxSpool:
+		return 0, fmt.Errorf("%d events, %d bytes, wait for the store: no more than %d or %d bytes are kept", len(all), size, maxSpooled, maxSpool)
 	case len(all) == 0: // the folder, and those above it, may be new
 		for dir := range atomicfile.Above(s.Folder) {
 			atomicfile.SyncFolder(dir)
