@@ -214,8 +214,11 @@ func todoWrite(o Options, isOwn bool) variant {
 		if !all {
 			remove(in, "todos", "reason")
 			remove(out, "display", "items", "reason")
-			remove(out, "counts", "failed")
-			remove(out, "counts", "blocked")
+			for status, word := range listed.Words {
+				if word != string(status) {
+					remove(out, "counts", string(status))
+				}
+			}
 		}
 	}
 	return variant{view: l.view, bare: l.list, allStatuses: all, input: todosInput[todoWriteItem]{}, output: result[todoWriteShown, counts]{}, prune: prune,

@@ -26,10 +26,8 @@ type planCounts struct {
 
 // planView returns the view in the last column of the table in docs/spec/variants.md.
 func planView() todo.View {
-	return todo.View{Words: map[todo.Status]string{
-		todo.Pending: "pending", todo.InProgress: "running", todo.Completed: "completed",
-		todo.Failed: "failed", todo.Blocked: "pending", todo.Cancelled: "failed",
-	}}
+	return todo.NewView(map[todo.Status]string{todo.Pending: "pending", todo.InProgress: "running", todo.Completed: "completed",
+		todo.Failed: "failed", todo.Cancelled: "failed"})
 }
 
 // planText returns the plan as text for a model (P3).

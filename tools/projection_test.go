@@ -68,7 +68,7 @@ func variants(t testing.TB) (all []variant) {
 
 func words(listed []any) map[todo.Status]string {
 	word := func(n int) string { return listed[n].(string) }
-	w := map[todo.Status]string{todo.Pending: word(0), todo.InProgress: word(1), todo.Completed: word(2), todo.Failed: word(1), todo.Blocked: word(0)}
+	w := todo.NewView(map[todo.Status]string{todo.Pending: word(0), todo.InProgress: word(1), todo.Completed: word(2)}).Words
 	switch len(listed) {
 	case 4:
 		w[todo.Cancelled], w[todo.Failed] = word(3), word(3)

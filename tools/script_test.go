@@ -200,7 +200,7 @@ func arguments(args string) string {
 			plan += fmt.Sprintf(" p:Step %d", i+1)
 		}
 		return todos(plan)
-	case regexp.MustCompile(`^[picfbx]:`).MatchString(args):
+	case regexp.MustCompile(`^[a-z]:`).MatchString(args):
 		return todos(args)
 	}
 	return args

@@ -50,11 +50,9 @@ const (
 	byMerge        // those with "merge": true, or without "merge" where an item lacks its text or status
 )
 
-// threeWords returns the view of a tool with three statuses, which shows failed items as in progress and blocked ones
-// as pending.
+// threeWords returns the view of a tool with three statuses.
 func threeWords(pending, inProgress, completed string) todo.View {
-	return todo.View{Words: map[todo.Status]string{todo.Pending: pending, todo.InProgress: inProgress, todo.Completed: completed,
-		todo.Failed: inProgress, todo.Blocked: pending}}
+	return todo.NewView(map[todo.Status]string{todo.Pending: pending, todo.InProgress: inProgress, todo.Completed: completed})
 }
 
 // usual returns the view with the three statuses that most models know.

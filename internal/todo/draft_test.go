@@ -17,10 +17,7 @@ var (
 	t1 = t0.Add(time.Minute)
 
 	// plain has the three words every variant shares and no active text.
-	plain = todo.View{Words: map[todo.Status]string{
-		todo.Pending: "pending", todo.InProgress: "doing", todo.Completed: "done",
-		todo.Failed: "doing", todo.Blocked: "pending",
-	}}
+	plain = todo.NewView(map[todo.Status]string{todo.Pending: "pending", todo.InProgress: "doing", todo.Completed: "done"})
 )
 
 func stored(items ...todo.Item) todo.Snapshot {

@@ -28,14 +28,48 @@ const (
 	Blocked    Status = "blocked"
 )
 
+// rule is what holds for a status.
+type rule struct {
+	status    Status
+	as        Status // the status as which a variant without a word for this one shows it; empty if it leaves it out
+	settled   bool
+	hasReason bool
+}
+
+// rules has the rule of each core status, in the order summaries use.
+var rules = []rule{
+	{status: Completed, settled: true},
+	{status: InProgress},
+	{status: Pending},
+	{status: Failed, as: InProgress, settled: true, hasReason: true},
+	{status: Blocked, as: Pending, hasReason: true},
+	{status: Cancelled, settled: true, hasReason: true},
+}
+
 // Statuses lists the core statuses in the order summaries use.
-func Statuses() []Status { return []Status{Completed, InProgress, Pending, Failed, Blocked, Cancelled} }
+func Statuses() []Status {
+	all := make([]Status, len(rules))
+	for n, r := range rules {
+		all[n] = r.status
+	}
+	return all
+}
+
+// rule returns the rule of a status; the zero value for a status that is no core status.
+func (s Status) rule() rule {
+	for _, r := range rules {
+		if r.status == s {
+			return r
+		}
+	}
+	return rule{}
+}
 
 // HasReason reports whether an item in this status may have a reason.
-func (s Status) HasReason() bool { return s == Failed || s == Cancelled || s == Blocked }
+func (s Status) HasReason() bool { return s.rule().hasReason }
 
 // Settled reports whether nothing more is expected of an item in this status.
-func (s Status) Settled() bool { return s == Completed || s == Failed || s == Cancelled }
+func (s Status) Settled() bool { return s.rule().settled }
 
 // Item is one step of a plan.
 type Item struct {
@@ -150,6 +184,17 @@ type View struct {
 	Unlisted bool // true if callers may also send core statuses that have another word; they are shown as sent
 }
 
+// NewView returns the view with some words for statuses. It shows a status without a word as the status that is most
+// like it, or leaves it out: failed becomes in progress, blocked becomes pending, cancelled is left out.
+func NewView(words map[Status]string) View {
+	for _, r := range rules {
+		if word, ok := words[r.as]; ok && words[r.status] == "" {
+			words[r.status] = word
+		}
+	}
+	return View{Words: words}
+}
+
 // Show returns an item as a line. Without active texts, the Title is also the Text. ok is false for a hidden item.
 func (v View) Show(item Item) (line Line, ok bool) {
 	word, ok := v.Words[item.Status]
@@ -197,27 +242,29 @@ func (v View) Lines(items []Item) []Line {
 }
 
 // Core returns the core status for one of the view's words. If several statuses share the word, it is
-// the one spelled so, else the first of pending, in progress, completed, failed, blocked and
-// cancelled. ok is false for any other word but a core status that [View.Unlisted] allows.
+// the one spelled so, else the first of [Statuses]. ok is false for any other word but a core status that
+// [View.Unlisted] allows.
 func (v View) Core(word string) (Status, bool) {
-	if s := Status(word); v.Words[s] == word {
+	s := Status(word)
+	if v.Words[s] == word {
 		return s, word != ""
 	}
-	for _, s := range []Status{Pending, InProgress, Completed, Failed, Blocked, Cancelled} {
-		if w, ok := v.Words[s]; ok && w == word {
-			return s, true
+	for _, r := range rules {
+		if w, ok := v.Words[r.status]; ok && w == word {
+			return r.status, true
 		}
 	}
-	if s := Status(word); v.Unlisted && slices.Contains(Statuses(), s) {
+	if v.Unlisted && s.rule().status == s {
 		return s, true
 	}
 	return "", false
 }
 
-// Accepts returns the words that the view lists, without repeats, in the order of [View.Core].
+// Accepts returns the words that the view lists, without repeats: those for pending, in progress and completed, then
+// the others in the order of [Statuses].
 func (v View) Accepts() []string {
-	words := make([]string, 0, 6)
-	for _, s := range []Status{Pending, InProgress, Completed, Failed, Blocked, Cancelled} {
+	words := make([]string, 0, len(rules))
+	for _, s := range append([]Status{Pending, InProgress, Completed}, Statuses()...) {
 		if w, ok := v.Words[s]; ok && !slices.Contains(words, w) {
 			words = append(words, w)
 		}
