@@ -11,10 +11,16 @@ import (
 // A plan is written in short as "p:Read it i:Fix the bug": for each item the letter of
 // its status, a colon and its text. The letters are the first ones of the core's words,
 // but x for cancelled. "p#2:Fix it" is an item with its id.
-var item = regexp.MustCompile(`(?:^| )([picfbx])(?:#(\w+))?:`)
+var item, statuses = letters()
 
-var statuses = map[string]todo.Status{"p": todo.Pending, "i": todo.InProgress, "c": todo.Completed,
-	"f": todo.Failed, "b": todo.Blocked, "x": todo.Cancelled}
+func letters() (*regexp.Regexp, map[string]todo.Status) {
+	all, statuses := "", make(map[string]todo.Status)
+	for _, s := range todo.Statuses() {
+		all += letter(s)
+		statuses[letter(s)] = s
+	}
+	return regexp.MustCompile(`(?:^| )([` + all + `])(?:#(\w+))?:`), statuses
+}
 
 // Parse reads a plan in short.
 func Parse(plan string) []todo.Item {

@@ -96,9 +96,9 @@ func PullRequest(lists []todo.Snapshot, worked time.Duration) string {
 			b.WriteString("\n")
 		}
 		b.WriteString("\n")
-		c := s.Counts()
-		total.Completed, total.Failed = total.Completed+c[todo.Completed], total.Failed+c[todo.Failed]
-		total.Waiting, total.Open = total.Waiting+c[todo.Blocked], total.Open+c[todo.Pending]+c[todo.InProgress]
+		n, waiting := s.Progress(), s.Counts()[todo.Blocked]
+		total.Completed, total.Failed, total.Waiting = total.Completed+n.Done, total.Failed+n.Failed, total.Waiting+waiting
+		total.Open += n.Total - n.Done - n.Failed - waiting
 	}
 	by := strings.TrimSuffix(", by "+escape(Client(account.Client(lists[0]))), ", by ")
 	return b.String() + dayTally(total) + by + "\n"

@@ -59,10 +59,9 @@ func taskLine(s todo.Snapshot, item todo.Item) string {
 			active = ""
 		}
 		note("in progress", active)
-	case todo.Failed:
-		note("failed", item.Reason)
-	case todo.Blocked:
-		note("blocked", item.Reason)
+	case todo.Pending:
+	default:
+		note(string(item.Status), item.Reason)
 	}
 	if beside := Beside(s, item); beside != "" {
 		note(escape(beside), "")
