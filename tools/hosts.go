@@ -48,10 +48,10 @@ func hostTools(o Options) []*Tool {
 // only the items that it names by id (D1).
 type todoPatchInput struct {
 	Todos []struct {
-		ID        string   `json:"id" jsonschema:"minLength=1,description=Your own short id of the item"`
-		Content   string   `json:"content,omitempty" jsonschema:"description=What to do; may be left out with merge"`
-		Status    string   `json:"status,omitempty" jsonschema:"enum=STATUSES,description=How far it is; may be left out with merge"`
-		BlockedBy []string `json:"blockedBy,omitempty" jsonschema:"description=Ids of items that come first"`
+		ID        string     `json:"id" jsonschema:"minLength=1,description=Your own short id of the item"`
+		Content   string     `json:"content,omitempty" jsonschema:"description=What to do; may be left out with merge"`
+		Status    statusWord `json:"status,omitempty" jsonschema:"description=How far it is; may be left out with merge"`
+		BlockedBy []string   `json:"blockedBy,omitempty" jsonschema:"description=Ids of items that come first"`
 	} `json:"todos" jsonschema:"description=The items to set\\, in working order"`
 	planTitle
 	Merge bool `json:"merge,omitempty" jsonschema:"description=true changes only these items; false or left out: they are the whole list"`
@@ -60,8 +60,8 @@ type todoPatchInput struct {
 type updatePlanInput struct {
 	Explanation string `json:"explanation,omitempty" jsonschema:"description=Why the plan changes"`
 	Plan        []struct {
-		Step   string `json:"step" jsonschema:"minLength=1,description=What to do: Run the tests"`
-		Status string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`
+		Step   string     `json:"step" jsonschema:"minLength=1,description=What to do: Run the tests"`
+		Status statusWord `json:"status" jsonschema:"description=How far it is"`
 	} `json:"plan" jsonschema:"description=All steps\\, in working order"`
 	planTitle
 }
@@ -73,8 +73,8 @@ type todosInput[I any] struct {
 
 // contentInput has the fields that the items of several tools begin with.
 type contentInput struct {
-	Content string `json:"content" jsonschema:"minLength=1,description=What to do: Run the tests"`
-	Status  string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`
+	Content string     `json:"content" jsonschema:"minLength=1,description=What to do: Run the tests"`
+	Status  statusWord `json:"status" jsonschema:"description=How far it is"`
 }
 
 type prioritized struct {
@@ -96,40 +96,16 @@ type withActiveForm struct {
 	ActiveForm string `json:"active_form,omitempty" jsonschema:"description=Shown meanwhile: Running the tests"`
 }
 
-type listShown struct {
-	ID        string   `json:"id,omitempty"`
-	Title     string   `json:"title"`
-	Status    string   `json:"status"`
-	Priority  string   `json:"priority,omitempty"`
-	BlockedBy []string `json:"blockedBy,omitempty"` // only open items
-}
-
 // dialect returns a host's whole-list tool; input is the struct of its arguments. Calls may also have statuses that
 // its view does not list, other tools' words, and reasons (T10).
 func dialect(input any, l wholeList) variant {
-	listed := l.view
-	l.view.Unlisted, l.takesAnyWord, l.reads = true, true, append(l.reads, "reason")
-	return variant{view: l.view, bare: l.list, input: input, output: result[listShown, counts]{}, read: l.read, failure: planFailure,
-		answer: func(w prompts.Words, c *Call, out board.Outcome) Result {
-			waiting := todo.OpenWaits(out.After.Items)
-			shown, n := show(listed, out.After, func(line todo.Line, item todo.Item) listShown {
-				shown := listShown{Title: line.Text, Status: line.Status, Priority: item.Priority, BlockedBy: listed.IDs(waiting(item))}
-				if listed.Keys {
-					shown.ID = line.ID
-				}
-				return shown
-			})
-			text := ""
-			switch {
-			case c.Change == nil:
-				text = listing(w, listed, out.After)
-			case l.accepted != nil:
-				text = l.accepted(w) + resultNotes(w, out)
-			default:
-				text = w.ListUpdated + ": " + countsText(l.view, out.After) + readyNext(w, listed, out.After.Items) + resultNotes(w, out)
-			}
-			return newResult(text, text, out.After, shown, countsOf(n))
-		}}
+	l.view.Unlisted, l.takesAnyWord, l.saysReady, l.reads = true, true, true, append(l.reads, "reason")
+	v := l.tool(input)
+	v.shows, v.failure = []string{"priority", "blockedBy"}, planFailure
+	if l.view.Keys {
+		v.shows = append(v.shows, "id")
+	}
+	return v
 }
 
 // readyNext names the items that can be begun; empty if there are none, or no item has dependencies.
@@ -161,13 +137,6 @@ type todoWriteItem struct {
 	Reason     string `json:"reason,omitempty" jsonschema:"description=Why it is blocked\\, failed or was cancelled"`
 }
 
-type todoWriteShown struct {
-	ID     string `json:"id,omitempty"` // with Options.ItemIDs
-	Title  string `json:"title"`
-	Status string `json:"status" jsonschema:"enum=STATUSES"`
-	Reason string `json:"reason,omitempty"` // with AllStatuses
-}
-
 // TodoWriteView returns the view in the first column of the table in docs/spec/variants.md.
 func TodoWriteView() todo.View { return withActive(usual()) }
 
@@ -182,38 +151,25 @@ func todoWrite(o Options, isOwn bool) variant {
 		listed = todo.CoreView()
 	}
 	l := wholeList{view: listed, list: "todos", text: "content", active: "activeForm", reads: []string{"reason"}, partly: byIDs,
-		policy: o.InProgress, maxItems: o.MaxItems, maxText: o.MaxContentLength, needsActive: isOwn}
-	l.view.Unlisted = !all
-	answer := func(w prompts.Words, _ *Call, out board.Outcome) Result {
-		shown, n := show(listed, out.After, func(line todo.Line, item todo.Item) todoWriteShown {
-			shown := todoWriteShown{Title: line.Text, Status: line.Status}
-			if o.ItemIDs {
-				shown.ID = line.ID
-			}
-			if all {
-				shown.Reason = item.Reason
-			}
-			return shown
-		})
-		text, notes := w.ListUpdated, resultNotes(w, out)
-		if isOwn {
-			text += ": " + countsText(l.view, out.After)
-		}
-		message := text + notes
-		if o.ItemIDs {
-			text += planLines(l.view, out.After, func(word string) string { return "[" + word + "]" })
-			notes = afterPlan(notes)
-		}
-		return newResult(text+notes, message, out.After, shown, countsOf(n))
+		policy: o.InProgress, maxItems: o.MaxItems, maxText: o.MaxContentLength, needsActive: isOwn, listsItems: o.ItemIDs}
+	if l.view.Unlisted = !all; !isOwn {
+		l.accepted = listUpdated
 	}
-	prune := func(in, out *jsonschema.Schema) {
+	v := l.tool(todosInput[todoWriteItem]{})
+	v.allStatuses, v.shows = all, nil
+	if o.ItemIDs {
+		v.shows = append(v.shows, "id")
+	}
+	if all {
+		v.shows = append(v.shows, "reason")
+	}
+	v.prune = func(in, out *jsonschema.Schema) {
 		l.limits(in)
 		if !o.ItemIDs {
 			remove(in, "todos", "id")
 		}
 		if !all {
 			remove(in, "todos", "reason")
-			remove(out, "display", "items", "reason")
 			for status, word := range listed.Words {
 				if word != string(status) {
 					remove(out, "counts", string(status))
@@ -221,19 +177,20 @@ func todoWrite(o Options, isOwn bool) variant {
 			}
 		}
 	}
-	return variant{view: l.view, bare: l.list, allStatuses: all, input: todosInput[todoWriteItem]{}, output: result[todoWriteShown, counts]{}, prune: prune,
-		read: l.read, answer: answer}
+	return v
 }
 
-// remove removes an optional property, at the end of a path of properties, from a schema. On its way it goes into the
-// items of arrays.
+// remove removes a property, at the end of a path of properties, from a schema. On its way it goes into the items of
+// arrays.
 func remove(schema *jsonschema.Schema, path ...string) {
+	last := path[len(path)-1]
 	for _, name := range path[:len(path)-1] {
 		if schema, _ = schema.Properties.Get(name); schema.Items != nil {
 			schema = schema.Items
 		}
 	}
-	schema.Properties.Delete(path[len(path)-1])
+	schema.Properties.Delete(last)
+	schema.Required = slices.DeleteFunc(schema.Required, func(name string) bool { return name == last })
 }
 
 // readableInput is the arguments of a tool that takes a list of items I; a call without Todos, or with null, reads
@@ -245,8 +202,8 @@ type readableInput[I any] struct {
 
 // titleInput has the fields that the items of several tools begin with.
 type titleInput struct {
-	Title  string `json:"title" jsonschema:"minLength=1,description=What to do: Run the tests"`
-	Status string `json:"status" jsonschema:"enum=STATUSES,description=How far it is"`
+	Title  string     `json:"title" jsonschema:"minLength=1,description=What to do: Run the tests"`
+	Status statusWord `json:"status" jsonschema:"description=How far it is"`
 }
 
 // setTodoListItem is an item in the arguments and results of SetTodoList. Priority and DueDate are any text (K5).
@@ -256,15 +213,16 @@ type setTodoListItem struct {
 	DueDate  string `json:"due_date,omitempty" jsonschema:"description=In any form"`
 }
 
-// setTodoListResult is the structured content of SetTodoList (K3). A failed call has neither list, revision nor
-// counts.
-type setTodoListResult struct {
-	IsError bool                       `json:"is_error"`
-	Output  string                     `json:"output"`
-	Message string                     `json:"message"`
-	Display []display[setTodoListItem] `json:"display"`
-	listRef
-	Counts *setTodoListCounts `json:"counts,omitempty"`
+func setTodoListView() todo.View { return threeWords("pending", "in_progress", "done") }
+
+func setTodoList() variant {
+	l := wholeList{view: setTodoListView(), list: "todos", text: "title", mayLackList: true, reads: []string{"priority", "due_date"}, accepted: listUpdated}
+	v := l.tool(readableInput[setTodoListItem]{})
+	v.shows, v.saysOutput = l.reads, true
+	v.counts = func(n todo.Counts) any {
+		return setTodoListCounts{n[todo.Completed], n[todo.InProgress], n[todo.Pending], n[todo.Cancelled]}
+	}
+	return v
 }
 
 type setTodoListCounts struct {
@@ -272,32 +230,6 @@ type setTodoListCounts struct {
 	InProgress int `json:"in_progress"`
 	Pending    int `json:"pending"`
 	Cancelled  int `json:"cancelled,omitempty"`
-}
-
-func setTodoListView() todo.View { return threeWords("pending", "in_progress", "done") }
-
-func setTodoList() variant {
-	l := wholeList{view: setTodoListView(), list: "todos", text: "title", mayLackList: true, reads: []string{"priority", "due_date"}}
-	return variant{view: l.view, bare: l.list, input: readableInput[setTodoListItem]{}, output: setTodoListResult{}, read: l.read,
-		answer: setTodoListAnswer, failure: setTodoListFailure}
-}
-
-func setTodoListAnswer(w prompts.Words, c *Call, out board.Outcome) Result {
-	view := setTodoListView()
-	shown, n := show(view, out.After, func(l todo.Line, item todo.Item) setTodoListItem {
-		return setTodoListItem{titleInput{l.Text, l.Status}, item.Priority, item.DueDate}
-	})
-	counts := &setTodoListCounts{n[todo.Completed], n[todo.InProgress], n[todo.Pending], n[todo.Cancelled]}
-	message, output := w.ListUpdated+resultNotes(w, out), ""
-	text := message
-	if c.Change == nil {
-		message, output = w.ListRead, listing(w, view, out.After)
-		text = output
-	}
-	r := newResult(text, message, out.After, shown, counts)
-	r.Structured = setTodoListResult{Output: output, Message: message, Display: shown,
-		listRef: listRef{out.After.List.ID, out.After.Revision}, Counts: counts}
-	return r
 }
 
 // listing returns the list as the text of a call that reads.
@@ -312,9 +244,4 @@ func listing(w prompts.Words, view todo.View, s todo.Snapshot) string {
 		b.WriteString("\n- [" + l.Status + "] " + l.Text)
 	}
 	return b.String()
-}
-
-func setTodoListFailure(w prompts.Words, err *todo.InputError) Result {
-	text := validationFailed(w, err)
-	return Result{Text: text, Structured: setTodoListResult{IsError: true, Message: text, Display: []display[setTodoListItem]{}}}
 }

@@ -10,20 +10,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/prompts"
 )
 
-type planItem struct {
-	ID     string `json:"id"`
-	Title  string `json:"title"`
-	Status string `json:"status" jsonschema:"enum=STATUSES"`
-}
-
-// planCounts are the counts in the words of create_todos and update_todo.
-type planCounts struct {
-	Completed int `json:"completed"`
-	Running   int `json:"running"`
-	Pending   int `json:"pending"`
-	Failed    int `json:"failed"`
-}
-
 // planView returns the view in the last column of the table in docs/spec/variants.md.
 func planView() todo.View {
 	return todo.NewView(map[todo.Status]string{todo.Pending: "pending", todo.InProgress: "running", todo.Completed: "completed",
@@ -39,12 +25,24 @@ func planText(w prompts.Words, s todo.Snapshot) string {
 	return w.Plan + planLines(planView(), s, func(word string) string { return marks[word] })
 }
 
-// planAnswer returns the result of a successful call: a first line and the plan.
-func planAnswer(w prompts.Words, first string, out board.Outcome) Result {
-	notes := resultNotes(w, out)
-	shown, n := show(planView(), out.After, func(l todo.Line, _ todo.Item) planItem { return planItem{l.ID, l.Text, l.Status} })
-	return newResult(first+"\n"+planText(w, out.After)+afterPlan(notes), first+notes, out.After, shown,
-		planCounts{n[todo.Completed], n[todo.InProgress], n[todo.Pending], n[todo.Failed]})
+// planCounts are the counts in the words of create_todos and update_todo.
+type planCounts struct {
+	Completed int `json:"completed"`
+	Running   int `json:"running"`
+	Pending   int `json:"pending"`
+	Failed    int `json:"failed"`
+}
+
+func planCountsOf(n todo.Counts) any {
+	return planCounts{n[todo.Completed], n[todo.InProgress], n[todo.Pending], n[todo.Failed]}
+}
+
+// planTool returns a tool whose answers have the plan below what a call did.
+func planTool(bare string, input any, read func(*reader, value) *Call, did func(prompts.Words, *Call, todo.Snapshot) string) variant {
+	return variant{view: planView(), bare: bare, input: input, shows: []string{"id"}, counts: planCountsOf, read: read, list: planText, failure: planFailure,
+		answer: func(w prompts.Words, c *Call, out board.Outcome) (said, lines string) {
+			return did(w, c, out.After), "\n" + planText(w, out.After)
+		}}
 }
 
 type createTodosInput struct {
@@ -69,10 +67,7 @@ func createTodos() variant {
 			return nil
 		}}
 	}
-	answer := func(w prompts.Words, c *Call, out board.Outcome) Result {
-		return planAnswer(w, fmt.Sprintf(w.Created, c.created), out)
-	}
-	return variant{view: planView(), bare: "items", input: createTodosInput{}, output: result[planItem, planCounts]{}, read: read, answer: answer, list: planText, failure: planFailure}
+	return planTool("items", createTodosInput{}, read, func(w prompts.Words, c *Call, _ todo.Snapshot) string { return fmt.Sprintf(w.Created, c.created) })
 }
 
 // steps reads the descriptions of steps; a string stands for an array of one, or is a list as text (V5). It adds a
@@ -156,11 +151,10 @@ func updateTodo() variant {
 		change := func(d *todo.Draft) error { return setStepStatus(d, id, word, reason, r.words) }
 		return &Call{Target: board.Target{Item: id}, Change: change}
 	}
-	answer := func(w prompts.Words, c *Call, out board.Outcome) Result {
-		item, _ := out.After.Item(c.Item)
-		return planAnswer(w, fmt.Sprintf(w.Updated, item.ID, item.Text, planView().Words[item.Status]), out)
-	}
-	return variant{view: planView(), bare: "id", input: updateTodoInput{}, output: result[planItem, planCounts]{}, read: read, answer: answer, list: planText, failure: planFailure}
+	return planTool("id", updateTodoInput{}, read, func(w prompts.Words, c *Call, after todo.Snapshot) string {
+		item, _ := after.Item(c.Item)
+		return fmt.Sprintf(w.Updated, item.ID, item.Text, planView().Words[item.Status])
+	})
 }
 
 // stepStatus reads the new status of a step, which cannot be pending.
@@ -197,14 +191,14 @@ func setStepStatus(d *todo.Draft, id, word string, reason *string, words func() 
 }
 
 // planFailure words an error, one problem a line.
-func planFailure(w prompts.Words, err *todo.InputError) Result {
+func planFailure(w prompts.Words, err *todo.InputError) string {
 	lines := make([]string, len(err.Problems))
 	for i, p := range err.Problems {
 		if lines[i] = p.String(); !p.Sentence {
 			lines[i] = w.Error + lines[i]
 		}
 	}
-	return Result{Text: strings.Join(lines, "\n")}
+	return strings.Join(lines, "\n")
 }
 
 // refuse returns an [*todo.InputError] with one sentence.

@@ -19,46 +19,24 @@ type taskCreateInput struct {
 }
 
 type taskUpdateInput struct {
-	TaskID       string   `json:"taskId" jsonschema:"description=The task's number; next takes the first one that is ready"`
-	Subject      string   `json:"subject,omitempty" jsonschema:"description=What to do instead"`
-	Description  string   `json:"description,omitempty" jsonschema:"description=What it takes instead"`
-	ActiveForm   string   `json:"activeForm,omitempty" jsonschema:"description=Shown meanwhile instead"`
-	Status       string   `json:"status,omitempty" jsonschema:"enum=STATUSES,enum=deleted,description=What it becomes"`
-	Owner        string   `json:"owner,omitempty" jsonschema:"description=Who does it; refused while another agent has it"`
-	AddBlocks    []string `json:"addBlocks,omitempty" jsonschema:"description=Numbers of tasks that wait for it"`
-	AddBlockedBy []string `json:"addBlockedBy,omitempty" jsonschema:"description=Numbers of tasks that come first"`
+	TaskID       string     `json:"taskId" jsonschema:"description=The task's number; next takes the first one that is ready"`
+	Subject      string     `json:"subject,omitempty" jsonschema:"description=What to do instead"`
+	Description  string     `json:"description,omitempty" jsonschema:"description=What it takes instead"`
+	ActiveForm   string     `json:"activeForm,omitempty" jsonschema:"description=Shown meanwhile instead"`
+	Status       statusWord `json:"status,omitempty" jsonschema:"enum=deleted,description=What it becomes"`
+	Owner        string     `json:"owner,omitempty" jsonschema:"description=Who does it; refused while another agent has it"`
+	AddBlocks    []string   `json:"addBlocks,omitempty" jsonschema:"description=Numbers of tasks that wait for it"`
+	AddBlockedBy []string   `json:"addBlockedBy,omitempty" jsonschema:"description=Numbers of tasks that come first"`
 }
 
 type taskGetInput struct {
 	TaskID string `json:"taskId" jsonschema:"description=The task's number"`
 }
 
-type taskShown struct {
-	planItem
-	Owner     string   `json:"owner,omitempty"`
-	BlockedBy []string `json:"blockedBy,omitempty"` // only open items
-}
-
 // tasks returns a task tool. answer returns "" if the task is not on the list.
 func tasks(bare string, input any, read func(*reader, value) *Call, answer func(prompts.Words, *Call, board.Outcome) string) variant {
-	return variant{view: TodoWriteView(), bare: bare, input: input, output: result[taskShown, counts]{}, read: read, failure: planFailure, list: tasksText,
-		answer: func(w prompts.Words, c *Call, out board.Outcome) Result {
-			waiting := todo.OpenWaits(out.After.Items)
-			shown, n := show(TodoWriteView(), out.After, func(l todo.Line, item todo.Item) taskShown {
-				return taskShown{planItem{l.ID, l.Text, l.Status}, item.Owner, TodoWriteView().IDs(waiting(item))}
-			})
-			text := answer(w, c, out)
-			if text == "" {
-				return Result{Text: fmt.Sprintf(w.UnknownID, unquotedExcerpt(c.Item)), IsError: true}
-			}
-			if c.Change != nil {
-				if c.Item == "" && len(out.Notes) > 0 {
-					out.Notes = out.Notes[1:] // the first note, which task was taken, is the text
-				}
-				text += resultNotes(w, out)
-			}
-			return newResult(text, text, out.After, shown, countsOf(n))
-		}}
+	return variant{view: TodoWriteView(), bare: bare, input: input, shows: []string{"id", "owner", "blockedBy"}, counts: countsOf, read: read, failure: planFailure,
+		list: tasksText, answer: func(w prompts.Words, c *Call, out board.Outcome) (said, lines string) { return answer(w, c, out), "" }}
 }
 
 // numbers returns ids as texts show them: #1, #2.

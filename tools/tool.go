@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +21,7 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/render"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/prompts"
 )
@@ -77,29 +79,31 @@ type Tool struct {
 
 	words prompts.Words // of the language in which it answers
 	variant
-	schemas sync.Once
-	in, out json.RawMessage
+	schemas func() (in, out json.RawMessage)
 }
 
 // variant is what distinguishes one tool from the others.
 type variant struct {
 	view   todo.View
-	input  any  // the argument struct
-	output any  // the result struct
-	byList bool // list_id is required
+	input  any                   // the argument struct
+	shows  []string              // the optional fields of [shown] that its results have
+	counts func(todo.Counts) any // the counts in its results, in its words
+	byList bool                  // list_id is required
 	// bare is the field that an array sent in place of the arguments object stands for; empty for a tool that accepts
 	// any arguments.
 	bare string
 	// prune adapts the schemas of arguments and results to the options; nil leaves them.
 	prune       func(in, out *jsonschema.Schema)
 	allStatuses bool // the schema lists all core statuses
+	saysOutput  bool // results have the fields of K3
 	// read returns the call for some arguments and adds their problems to r.
-	read   func(r *reader, args value) *Call
-	answer func(w prompts.Words, c *Call, o board.Outcome) Result
+	read func(r *reader, args value) *Call
+	// answer returns what a call did, empty if its item is not on the list, and lines about the list; perhaps none.
+	answer func(w prompts.Words, c *Call, o board.Outcome) (said, lines string)
 	// list returns the list as text; nil is [listing].
 	list func(w prompts.Words, s todo.Snapshot) string
 	// failure words the refusal of a call; nil is validationFailed.
-	failure func(w prompts.Words, err *todo.InputError) Result
+	failure func(w prompts.Words, err *todo.InputError) string
 }
 
 // Call is a tool call with valid arguments. It is immutable.
@@ -153,7 +157,7 @@ func New(o Options) []*Tool {
 	}
 	list := table(o)
 	for _, t := range list {
-		t.words, t.Description = o.Texts.Words, o.Texts.Text(cmp.Or(t.File, t.Name))
+		t.words, t.Description, t.schemas = o.Texts.Words, o.Texts.Text(cmp.Or(t.File, t.Name)), sync.OnceValues(t.publish)
 		if t.allStatuses {
 			t.Description += " " + o.Texts.Text("statuses")
 		}
@@ -171,53 +175,59 @@ func Find(list []*Tool, name string) *Tool {
 
 // InputSchema returns the JSON schema of the arguments, of draft 2020-12.
 func (t *Tool) InputSchema() json.RawMessage {
-	t.schemas.Do(t.publish)
-	return t.in
+	in, _ := t.schemas()
+	return in
 }
 
 // OutputSchema returns the JSON schema of the structured content, of draft 2020-12.
 func (t *Tool) OutputSchema() json.RawMessage {
-	t.schemas.Do(t.publish)
-	return t.out
+	_, out := t.schemas()
+	return out
 }
 
 // publish generates the schemas when they are first asked for: a client is listed few of the tools, and generating
 // all would take a quarter of the program's start.
-func (t *Tool) publish() {
-	in, out := schemaOf(t.input, t.view.Accepts()), schemaOf(t.output, t.view.Accepts())
-	if t.prune != nil {
-		t.prune(in, out)
+func (t *Tool) publish() (in, out json.RawMessage) {
+	args, results := schemaOf(t.input, t.view.Accepts()), schemaOf(content{}, t.view.Accepts())
+	for _, field := range itemFields {
+		if !slices.Contains(t.shows, field) {
+			remove(results, "display", "items", field)
+		}
 	}
-	t.in, _ = json.Marshal(in) // a schema is always valid JSON
-	t.out, _ = json.Marshal(out)
+	if t.saysOutput {
+		results.Required = slices.DeleteFunc(results.Required, func(field string) bool { return field == "counts" })
+	} else {
+		remove(results, "is_error")
+		remove(results, "output")
+	}
+	results.Properties.Set("counts", schemaOf(t.counts(nil), nil))
+	if t.prune != nil {
+		t.prune(args, results)
+	}
+	in, _ = json.Marshal(args) // a schema is always valid JSON
+	out, _ = json.Marshal(results)
+	return in, out
 }
+
+// statusWord is one of a tool's words for statuses.
+type statusWord string
 
 // schemaOf generates the JSON schema of a struct, inlined and without $ref, $defs, $schema and $id, which strict
-// clients reject (V1).
-func schemaOf(v any, statuses []string) *jsonschema.Schema {
-	r := jsonschema.Reflector{Anonymous: true, DoNotReference: true, ExpandedStruct: true}
+// clients reject (V1). A [statusWord] is one of words.
+func schemaOf(v any, words []string) *jsonschema.Schema {
+	r := jsonschema.Reflector{Anonymous: true, DoNotReference: true, ExpandedStruct: true, Mapper: func(t reflect.Type) *jsonschema.Schema {
+		if t != reflect.TypeFor[statusWord]() {
+			return nil
+		}
+		s := &jsonschema.Schema{Type: "string"}
+		for _, word := range words {
+			s.Enum = append(s.Enum, word)
+		}
+		return s
+	}}
 	s := r.Reflect(v)
 	s.Version = ""
-	fillStatuses(s, statuses)
 	return s
-}
-
-// fillStatuses replaces STATUSES, which struct tags have for the tool's statuses, by words.
-func fillStatuses(s *jsonschema.Schema, words []string) {
-	if s == nil {
-		return
-	}
-	if at := slices.Index(s.Enum, any("STATUSES")); at >= 0 {
-		all := make([]any, len(words))
-		for i, word := range words {
-			all[i] = word
-		}
-		s.Enum = slices.Replace(s.Enum, at, at+1, all...)
-	}
-	fillStatuses(s.Items, words)
-	for p := s.Properties.Oldest(); p != nil; p = p.Next() {
-		fillStatuses(p.Value, words)
-	}
 }
 
 // Read parses and checks a call's arguments, which are raw JSON or empty. Its error can be passed to [Tool.Failure].
@@ -245,7 +255,29 @@ func (t *Tool) Read(raw json.RawMessage) (*Call, error) {
 }
 
 // Result returns the result for the outcome of a call.
-func (t *Tool) Result(c *Call, o board.Outcome) Result { return t.answer(t.words, c, o) }
+func (t *Tool) Result(c *Call, o board.Outcome) Result {
+	said, lines := t.answer(t.words, c, o)
+	if said == "" {
+		return Result{Text: fmt.Sprintf(t.words.UnknownID, unquotedExcerpt(c.Item)), IsError: true}
+	}
+	about, notes := content{Message: said}, ""
+	if t.saysOutput {
+		about.IsError, about.Output = new(bool), new(string)
+	}
+	if c.Change != nil {
+		if len(o.Notes) > 0 && o.Notes[0] == said {
+			o.Notes = o.Notes[1:] // which task was taken
+		}
+		notes = resultNotes(t.words, o)
+		about.Message += notes
+	} else if t.saysOutput {
+		about.Message, *about.Output = t.words.ListRead, said
+	}
+	if lines != "" {
+		notes = afterPlan(notes)
+	}
+	return t.result(said+lines+notes, about, o.After)
+}
 
 // Listing returns a list as the tool's model reads it, even if the tool has no call that reads.
 func (t *Tool) Listing(s todo.Snapshot) Result {
@@ -253,8 +285,7 @@ func (t *Tool) Listing(s todo.Snapshot) Result {
 	if t.list != nil {
 		text = t.list(t.words, s)
 	}
-	shown, n := show(t.view, s, func(l todo.Line, _ todo.Item) listShown { return listShown{ID: l.ID, Title: l.Text, Status: l.Status} })
-	return newResult(text, text, s, shown, countsOf(n))
+	return t.result(text, content{Message: text}, s)
 }
 
 // Failure returns the result for an error of [Tool.Read] or of the board on which a model can act. ok is false for
@@ -276,11 +307,13 @@ func (t *Tool) Failure(err error) (result Result, ok bool) {
 	} else {
 		return Result{}, false
 	}
-	result = Result{Text: validationFailed(t.words, input)}
+	result = Result{Text: validationFailed(t.words, input), IsError: true}
 	if t.failure != nil {
-		result = t.failure(t.words, input)
+		result.Text = t.failure(t.words, input)
 	}
-	result.IsError = true
+	if t.saysOutput {
+		result.Structured = content{IsError: &result.IsError, Output: new(string), Message: result.Text, Display: []display{}}
+	}
 	return result, true
 }
 
@@ -329,19 +362,39 @@ func validationFailed(w prompts.Words, err *todo.InputError) string {
 	return text
 }
 
-// result is the structured content of most tools. I is an item and C the counts, both in the variant's words.
-type result[I, C any] struct {
-	Message string       `json:"message"`
-	Display []display[I] `json:"display"`
+// content is the structured content of a result.
+type content struct {
+	IsError *bool     `json:"is_error,omitempty" jsonschema:"required"` // as Output, only of SetTodoList (K3)
+	Output  *string   `json:"output,omitempty" jsonschema:"required"`   // the list that a call reads, else empty
+	Message string    `json:"message"`
+	Display []display `json:"display"`
 	listRef
-	Counts C `json:"counts"`
+	Counts any `json:"counts,omitempty" jsonschema:"required"` // nil for an error
 }
 
 // display is the block that a host renders (V3).
-type display[I any] struct {
-	Type  string `json:"type" jsonschema:"enum=todo"`
-	Items []I    `json:"items"`
+type display struct {
+	Type  string  `json:"type" jsonschema:"enum=todo"`
+	Items []shown `json:"items"`
 }
+
+// shown is an item as a host renders it.
+type shown struct {
+	ID        string     `json:"id,omitempty" jsonschema:"required"`
+	Title     string     `json:"title"` // the active text while it is shown in progress
+	Status    statusWord `json:"status"`
+	Reason    string     `json:"reason,omitempty"`
+	Priority  string     `json:"priority,omitempty"`
+	DueDate   string     `json:"due_date,omitempty"`
+	Details   string     `json:"details,omitempty"`
+	Owner     string     `json:"owner,omitempty"`
+	WaitsFor  []string   `json:"waits_for,omitempty"` // ids
+	BlockedBy []string   `json:"blockedBy,omitempty"` // ids as the view shows them, only of open items
+	Has       string     `json:"has,omitempty"`       // see [render.Has]
+}
+
+// itemFields are the fields of shown that a tool may leave out.
+var itemFields = []string{"id", "reason", "priority", "due_date", "details", "owner", "waits_for", "blockedBy", "has"}
 
 // ListState summarises a list: counts in the tool's words, and what a page shows of it beyond the display (V3).
 type ListState struct {
@@ -367,32 +420,66 @@ type listRef struct {
 	Revision int64  `json:"revision,omitempty"`
 }
 
-// show returns a snapshot in the words of a view, and how many items have each status; items that the view hides
-// count as cancelled. item converts an item and its line, whose text is the title that people are shown, to the
-// variant's item.
-func show[I any](view todo.View, s todo.Snapshot, item func(todo.Line, todo.Item) I) ([]display[I], todo.Counts) {
-	items, n := make([]I, 0, len(s.Items)), make(todo.Counts)
+// show returns the items of a list that a view shows.
+func (t *Tool) show(view todo.View, s todo.Snapshot) []shown {
+	waiting := todo.OpenWaits(s.Items)
+	items := make([]shown, 0, len(s.Items))
 	for _, i := range s.Items {
 		line, ok := view.Show(i)
 		if !ok {
-			n[todo.Cancelled]++
 			continue
 		}
-		status, _ := view.Core(line.Status)
-		n[status]++
-		line.Text = line.Title
-		items = append(items, item(line, i))
+		item := shown{Title: line.Title, Status: statusWord(line.Status)}
+		for _, field := range t.shows {
+			switch field {
+			case "id":
+				item.ID = line.ID
+			case "reason":
+				item.Reason = i.Reason
+			case "priority":
+				item.Priority = i.Priority
+			case "due_date":
+				item.DueDate = i.DueDate
+			case "details":
+				item.Details = i.Details
+			case "owner":
+				item.Owner = i.Owner
+			case "waits_for":
+				item.WaitsFor = i.Waits()
+			case "blockedBy":
+				item.BlockedBy = view.IDs(waiting(i))
+			case "has":
+				item.Has = render.Has(s, i)
+			}
+		}
+		items = append(items, item)
 	}
-	return []display[I]{{Type: "todo", Items: items}}, n
+	return items
 }
 
-// newResult returns a result with a text and, as structured content, a message and the shown items.
-func newResult[I, C any](text, message string, s todo.Snapshot, shown []display[I], counts C) Result {
-	r := Result{Text: text, Structured: result[I, C]{message, shown, listRef{s.List.ID, s.Revision}, counts}, Display: shown}
+// countsIn counts items by status as a view shows them; hidden items count as cancelled.
+func countsIn(view todo.View, s todo.Snapshot) todo.Counts {
+	n := make(todo.Counts)
+	for _, i := range s.Items {
+		status := todo.Cancelled
+		if line, ok := view.Show(i); ok {
+			status, _ = view.Core(line.Status)
+		}
+		n[status]++
+	}
+	return n
+}
+
+// result returns a result with a text and, as structured content, what is said of a list and the list.
+func (t *Tool) result(text string, c content, s todo.Snapshot) Result {
+	listed := t.view
+	listed.Unlisted = false
+	c.Display, c.listRef, c.Counts = []display{{"todo", t.show(listed, s)}}, listRef{s.List.ID, s.Revision}, t.counts(countsIn(listed, s))
+	r := Result{Text: text, Structured: c, Display: c.Display}
 	if s.List.ID == "" {
 		return r // there is no list
 	}
-	r.List = &ListState{ID: s.List.ID, Revision: s.Revision, Counts: counts, Title: s.Title()}
+	r.List = &ListState{ID: s.List.ID, Revision: s.Revision, Counts: c.Counts, Title: s.Title()}
 	if item, ok := s.Current(); ok {
 		r.List.Current, r.List.Started = item.ID, item.Started
 	}

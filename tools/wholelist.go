@@ -33,7 +33,34 @@ type wholeList struct {
 	takesAnyWord bool // a status may be another tool's word
 	mirrors      bool // the list is a copy of a host's, whose items are not refused
 	// accepted words a successful write; nil means the counts of items.
-	accepted func(w prompts.Words) string
+	accepted   func(w prompts.Words) string
+	saysReady  bool // answers with counts also name items that can be begun
+	listsItems bool // answers have the items with their ids
+}
+
+// tool returns the tool; input is the struct of its arguments.
+func (l wholeList) tool(input any) variant {
+	return variant{view: l.view, bare: l.list, input: input, counts: countsOf, read: l.read, answer: l.answer}
+}
+
+// listUpdated words a write whose answer only confirms it.
+func listUpdated(w prompts.Words) string { return w.ListUpdated }
+
+func (l wholeList) answer(w prompts.Words, c *Call, out board.Outcome) (said, lines string) {
+	switch {
+	case c.Change == nil:
+		return listing(w, l.view, out.After), ""
+	case l.accepted != nil:
+		return l.accepted(w), ""
+	}
+	said = w.ListUpdated + ": " + countsText(l.view, out.After)
+	if l.saysReady {
+		said += readyNext(w, l.view, out.After.Items)
+	}
+	if l.listsItems {
+		lines = planLines(l.view, out.After, func(word string) string { return "[" + word + "]" })
+	}
+	return said, lines
 }
 
 // planTitle is the argument of whole-list tools that names a new plan.
@@ -308,7 +335,7 @@ type counts struct {
 	Cancelled  int `json:"cancelled,omitempty"`
 }
 
-func countsOf(n todo.Counts) counts {
+func countsOf(n todo.Counts) any {
 	return counts{n[todo.Completed], n[todo.InProgress], n[todo.Pending], n[todo.Failed], n[todo.Blocked], n[todo.Cancelled]}
 }
 
@@ -318,7 +345,7 @@ var inSummaries = todo.Statuses()
 // countsText returns how many items have each status: the three usual ones always and in the view's words, the others
 // if there are some (T6).
 func countsText(view todo.View, s todo.Snapshot) string {
-	_, n := show(view, s, func(todo.Line, todo.Item) struct{} { return struct{}{} })
+	n := countsIn(view, s)
 	var parts []string
 	for i, status := range inSummaries {
 		word := string(status)
