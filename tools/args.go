@@ -2,6 +2,7 @@ package tools
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -16,20 +17,13 @@ import (
 // reader reads a call's arguments and collects every problem in them.
 type reader struct {
 	words       func() prompts.Words // a function, since few calls have problems to word
-	problems    []mistake
+	problems    []todo.Problem
 	leftOut     []todo.Item // lines of a list sent as text that are no items
 	leftOutList bool        // the call lacks the list that its tool needs
 }
 
-// mistake is a problem in the arguments. names are too long texts that are no problem if an item of the list is
-// called so already.
-type mistake struct {
-	todo.Problem
-	names []string
-}
-
 func (r *reader) problem(path, message string) {
-	r.problems = append(r.problems, mistake{Problem: todo.Problem{Path: path, Message: message}})
+	r.problems = append(r.problems, todo.Problem{Path: path, Message: message})
 }
 
 func (r *reader) problemf(path, format string, args ...any) {
@@ -38,35 +32,18 @@ func (r *reader) problemf(path, format string, args ...any) {
 
 // sentence adds a problem of the whole call, worded as a complete sentence.
 func (r *reader) sentence(format string, args ...any) {
-	p := todo.Problem{Message: fmt.Sprintf(format, args...), Sentence: true}
-	r.problems = append(r.problems, mistake{Problem: p})
+	r.problems = append(r.problems, todo.Problem{Message: fmt.Sprintf(format, args...), Sentence: true})
 }
 
-// err returns the problems as an [*todo.InputError]; nil if there are none, or if whether they are problems depends
-// on the list's items: the change then calls errFor.
+// err returns the problems as an [*todo.InputError]; nil if there are none.
 func (r *reader) err() error {
-	if len(r.problems) == 0 || slices.ContainsFunc(r.problems, func(p mistake) bool { return p.names != nil }) {
+	if len(r.problems) == 0 {
 		return nil
 	}
-	return r.errFor(nil)
-}
-
-// errFor returns all problems of a call as an [*todo.InputError], or nil. A text that is too long is no problem if
-// one of items has it: an agent may send back what others wrote (T2).
-func (r *reader) errFor(items []todo.Item) error {
-	names, problems := todo.Names(items), []todo.Problem(nil)
-	isName := func(text string) bool { return names[todo.Fold(text)] }
-	for _, p := range r.problems {
-		if !slices.ContainsFunc(p.names, isName) {
-			problems = append(problems, p.Problem)
-		}
-	}
-	if len(problems) == 0 {
-		return nil
-	}
+	problems := r.problems
 	if more := len(problems) - maxProblems; more > 0 {
 		rest := todo.Problem{Message: strings.TrimSpace(fmt.Sprintf(r.words().More, more)), Sentence: true}
-		problems = append(problems[:maxProblems], rest)
+		problems = append(problems[:maxProblems:maxProblems], rest)
 	}
 	return &todo.InputError{Problems: problems}
 }
@@ -148,7 +125,7 @@ func (r *reader) detail(v value, path string, limit int, keys ...string) *string
 	case '0':
 		found.kind = '"' // its digits
 	}
-	text, _ := r.text(found, place(path, keys[0]), limit)
+	text := r.text(found, place(path, keys[0]), limit)
 	return &text
 }
 
@@ -160,35 +137,31 @@ func place(path, key string) string {
 	return path + "." + key
 }
 
-// text reads a required text, not blank and of at most limit runes, 0 meaning todo.MaxText (T2, V6, V7). isLong is
-// true if its length is the only problem; that is then the last one in r.problems.
-func (r *reader) text(v value, path string, limit int) (text string, isLong bool) {
+// text reads a required text, not blank and of at most limit runes, 0 meaning todo.MaxText (V6, V7).
+func (r *reader) text(v value, path string, limit int) string {
 	switch {
 	case v.kind == 0:
 		r.problem(path, r.words().Required)
-		return "", false
+		return ""
 	case v.kind != '"':
 		r.problemf(path, r.words().WrongType, "string", v.name())
-		return "", false
+		return ""
 	case v.surrogate > 0:
 		r.problemf(path, r.words().Surrogate, v.surrogate)
-		return "", false
+		return ""
 	}
 	text, err := todo.CleanText(v.text)
-	limit = min(cmp.Or(limit, todo.MaxText), todo.MaxText)
-	n := utf8.RuneCountInString(text)
-	switch {
-	case err != nil:
-		var code rune
-		var position int
-		_, _ = fmt.Sscanf(err.Error(), "control character U+%X at position %d", &code, &position)
-		r.problemf(path, r.words().Control, code, position)
+	limit = cmp.Or(limit, todo.MaxText)
+	var control *todo.ControlError
+	switch n := utf8.RuneCountInString(text); {
+	case errors.As(err, &control):
+		r.problemf(path, r.words().Control, control.Code, control.Position)
 	case text == "":
 		r.problem(path, r.words().Blank)
 	case n > limit:
 		r.problemf(path, r.words().TooLong, limit, n)
 	}
-	return text, n > limit && n <= todo.MaxText
+	return text
 }
 
 // status reads one of a view's words for statuses, in any case and with any signs between its parts. Errors do not

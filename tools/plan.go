@@ -131,7 +131,7 @@ func (r *reader) stepText(v value, i int) string {
 		return ""
 	}
 	stepReader := reader{words: r.words}
-	text, _ := stepReader.text(v, "", 0)
+	text := stepReader.text(v, "", 0)
 	for _, p := range stepReader.problems {
 		r.sentence(r.words().BadItem, i+1, p.Message)
 	}

@@ -47,7 +47,7 @@ func readTaskCreate(r *reader, args value) *Call {
 	if !ok {
 		return &Call{}
 	}
-	subject, _ := r.text(args.get("subject"), "subject", 0)
+	subject := r.text(args.get("subject"), "subject", 0)
 	details, active := r.moreThan(subject, args), r.optionalText(args, "activeForm")
 	status := string(todo.Pending)
 	if v := args.optional("status"); !v.missing() {
@@ -296,7 +296,7 @@ func unnamed(id string) string { return "Task " + id }
 // mirrorCreate reads TaskCreate; the task's id is in the response.
 func mirrorCreate(r *reader, input, response value) *Call {
 	t := todo.Line{ID: r.taskID(response.get("task").get("id"), "tool_response.task.id")}
-	t.Text, _ = r.text(input.get("subject"), "subject", 0)
+	t.Text = r.text(input.get("subject"), "subject", 0)
 	t.Active, t.Details = r.optionalText(input, "activeForm"), r.moreThan(t.Text, input)
 	return &Call{Target: board.Target{Item: t.ID, Append: true}, Change: func(d *todo.Draft) error {
 		// Keep what a faster hook of an update has set.

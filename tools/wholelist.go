@@ -134,10 +134,8 @@ func (l wholeList) read(r *reader, args value) *Call {
 		title = todo.OneLine(v.text, todo.MaxTitle)
 	}
 	return &Call{Target: target, Title: title, Change: func(d *todo.Draft) error {
-		if len(r.problems) > 0 { // texts that are too long unless an item has them
-			if err := r.errFor(d.Items()); err != nil {
-				return err
-			}
+		if err := r.checkLengths(d, l, lines); err != nil {
+			return err
 		}
 		var unknown []string
 		if merge || l.partly == byIDs && len(lines) > 0 && lines[0].ID != "" && d.Names(l.view, lines) {
@@ -171,6 +169,28 @@ func (l wholeList) isMerge(args value, elements []member) bool {
 	return slices.ContainsFunc(elements, func(e member) bool {
 		return e.value.kind == '{' && (!e.value.first(l.text, otherTexts...).given() || !e.value.get("status").given())
 	})
+}
+
+// checkLengths returns an error for lines that exceed the tool's own limit of texts. A line may repeat what an item is
+// called, however long: an agent may send back what others wrote (T2).
+func (r *reader) checkLengths(d *todo.Draft, l wholeList, lines []todo.Line) error {
+	check, names := reader{words: r.words}, map[string]bool(nil)
+	tooLong := func(text string) bool { return l.maxText > 0 && utf8.RuneCountInString(text) > l.maxText }
+	for i, line := range lines {
+		if !tooLong(line.Text) && !tooLong(line.Active) {
+			continue
+		}
+		if names == nil {
+			names = todo.Names(d.Items())
+		}
+		for n, text := range []string{line.Text, line.Active} {
+			if tooLong(text) && !names[todo.Fold(text)] && !names[todo.Fold(line.Text)] {
+				path := fmt.Sprintf("%s[%d].%s", l.list, i, []string{l.text, l.active}[n])
+				check.problemf(path, r.words().TooLong, l.maxText, utf8.RuneCountInString(text))
+			}
+		}
+	}
+	return check.err()
 }
 
 // checkNew returns an error for lines without a text that name no item.
@@ -268,11 +288,8 @@ func (r *reader) line(v value, path string, l wholeList, merge bool) todo.Line {
 	if n := utf8.RuneCountInString(line.ID); l.view.Keys && n > todo.MaxKey {
 		r.problemf(path+".id", r.words().TooLong, todo.MaxKey, n)
 	}
-	var isLong bool
 	if text := v.first(l.text, otherTexts...); !merge || text.given() {
-		if line.Text, isLong = r.text(text, path+"."+l.text, l.maxText); isLong {
-			r.problems[len(r.problems)-1].names = []string{line.Text}
-		}
+		line.Text = r.text(text, path+"."+l.text, 0)
 	}
 	if status := v.get("status"); !merge || status.given() {
 		if l.takesAnyWord {
@@ -300,9 +317,7 @@ func (r *reader) line(v value, path string, l wholeList, merge bool) todo.Line {
 	if l.active == "" || !l.needsActive && !active.given() {
 		return line
 	}
-	if line.Active, isLong = r.text(active, path+"."+l.active, l.maxText); isLong {
-		r.problems[len(r.problems)-1].names = []string{line.Active, line.Text}
-	}
+	line.Active = r.text(active, path+"."+l.active, 0)
 	return line
 }
 

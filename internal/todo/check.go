@@ -133,13 +133,13 @@ func CleanTitle(title string) (string, error) {
 const breaks = "\t\n\v\f\r\u0085\u2028\u2029"
 
 // CleanText returns the text in one line: each run of line breaks and tabs becomes one space, and
-// white space around the text is removed. It returns an error that names the first other control
+// white space around the text is removed. It returns a [*ControlError] for any other control
 // character (docs/spec/variants.md V6). The text may be blank, and of any length.
 func CleanText(text string) (string, error) {
 	i := strings.IndexFunc(text, func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune(breaks, r) })
 	if i >= 0 {
 		r, _ := utf8.DecodeRuneInString(text[i:])
-		return "", fmt.Errorf("control character U+%04X at position %d is not allowed", r, utf8.RuneCountInString(text[:i])+1)
+		return "", &ControlError{Code: r, Position: utf8.RuneCountInString(text[:i]) + 1}
 	}
 	if strings.ContainsAny(text, breaks) {
 		text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(breaks, r) }), " ")

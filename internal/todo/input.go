@@ -35,6 +35,16 @@ func (e *SizeError) Error() string {
 		MaxSize/1000, (e.Size+999)/1000)
 }
 
+// ControlError refuses a text with a control character.
+type ControlError struct {
+	Code     rune
+	Position int // in runes, from 1
+}
+
+func (e *ControlError) Error() string {
+	return fmt.Sprintf("control character U+%04X at position %d is not allowed", e.Code, e.Position)
+}
+
 // UnclearError refuses to clear a list for a key that several chats share, and that has several open lists.
 type UnclearError struct{ Titles []string }
 
