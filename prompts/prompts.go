@@ -117,8 +117,6 @@ type Words struct {
 	Plan          string // none; the line above the plan
 	Empty         string // none; for an empty plan
 	NoItems       string // none; the call has no steps
-	BlankItem     string // number of the blank step, from 1
-	BadItem       string // number of the step, from 1; what is wrong
 	UnknownStatus string // status received, allowed statuses
 	Backwards     string // id, text, current status, status received
 	TooMany       string // maximum, number of steps there would be

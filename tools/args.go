@@ -152,9 +152,9 @@ func (r *reader) text(v value, path string, limit int) string {
 	}
 	text, err := todo.CleanText(v.text)
 	limit = cmp.Or(limit, todo.MaxText)
-	var control *todo.ControlError
 	switch n := utf8.RuneCountInString(text); {
-	case errors.As(err, &control):
+	case err != nil:
+		control, _ := errors.AsType[*todo.ControlError](err)
 		r.problemf(path, r.words().Control, control.Code, control.Position)
 	case text == "":
 		r.problem(path, r.words().Blank)

@@ -49,93 +49,35 @@ type createTodosInput struct {
 	Items []string `json:"items" jsonschema:"minItems=1,description=What to do\\, one text a step\\, in working order"`
 }
 
+// createTodos returns create_todos. It reads its steps as whole-list tools read items that are sent as texts.
 func createTodos() variant {
+	l := wholeList{view: todo.CoreView(), list: "items", text: "content", takesAnyWord: true, takesTexts: true}
 	read := func(r *reader, args value) *Call {
-		steps := r.steps(args)
+		elements, _, ok := r.list(args, l)
+		if ok && len(elements) == 0 {
+			r.sentence("%s", r.words().NoItems)
+		}
+		steps := r.lines(elements, l, false)
 		return &Call{Target: board.Target{Append: true}, created: len(steps), Change: func(d *todo.Draft) error {
-			if n := len(d.Items()) + len(steps); n > todo.MaxItems {
-				return refuse(r.words().TooMany, todo.MaxItems, n)
-			}
-			for _, s := range steps {
-				if item := d.Append(s.Text)[0]; s.Status != "" {
-					d.Put(todo.CoreView(), todo.Line{ID: item.ID, Status: s.Status})
-				}
-			}
 			if len(r.leftOut) > 0 {
 				r.noteLeftOut(d)
 			}
-			return nil
+			return appendLines(d, r.words, steps...)
 		}}
 	}
 	return planTool("items", createTodosInput{}, read, func(w prompts.Words, c *Call, _ todo.Snapshot) string { return fmt.Sprintf(w.Created, c.created) })
 }
 
-// steps reads the descriptions of steps; a string stands for an array of one, or is a list as text (V5). It adds a
-// problem for each that is blank or invalid (P1).
-func (r *reader) steps(args value) []todo.Line {
-	v := r.field(args, "items")
-	if sent := args.get("items"); sent.kind == '"' && v.kind == '{' {
-		v = sent // a text that is also JSON of an object
+// appendLines adds an item for each line, in core statuses, at the end of the list.
+func appendLines(d *todo.Draft, words func() prompts.Words, lines ...todo.Line) error {
+	if n := len(d.Items()) + len(lines); n > todo.MaxItems {
+		return refuse(words().TooMany, todo.MaxItems, n)
 	}
-	if v.kind == '"' {
-		elements := []member{{value: v}}
-		if strings.Contains(v.text, "\n") {
-			if listed, isList := r.listed(v.text, wholeList{view: planView(), text: "content"}); isList {
-				elements = listed
-			}
-		}
-		v = value{kind: '[', members: elements}
+	for _, line := range lines {
+		line.ID = d.Append(line.Text)[0].ID
+		d.Put(todo.CoreView(), line)
 	}
-	r.leftOutList = v.missing()
-	switch {
-	case v.missing() || v.kind == '[' && len(v.members) == 0:
-		r.sentence("%s", r.words().NoItems)
-	case v.kind != '[':
-		r.problemf("items", r.words().WrongType, "array", v.name())
-		return nil
-	case len(v.members) > todo.MaxItems:
-		r.sentence(r.words().TooMany, todo.MaxItems, len(v.members))
-		return nil
-	}
-	steps := make([]todo.Line, 0, len(v.members))
-	for i, e := range v.members {
-		steps = append(steps, r.step(e.value, i))
-	}
-	return steps
-}
-
-// step reads the step at index i: a description, or an object with one and perhaps a core status.
-func (r *reader) step(v value, i int) (step todo.Line) {
-	if inner, ok := v.unquote(); ok && inner.first("content", otherTexts...).kind != 0 {
-		v = inner
-	}
-	if v.kind != '{' {
-		return todo.Line{Text: r.stepText(v, i)}
-	}
-	if status := v.optional("status"); !status.missing() {
-		core := todo.CoreView()
-		step.Status = r.status(plainly(core, status), fmt.Sprintf("items[%d].status", i), core)
-	}
-	step.Text = r.stepText(v.first("content", otherTexts...), i)
-	return step
-}
-
-// stepText reads the description at index i by the rules for all texts.
-func (r *reader) stepText(v value, i int) string {
-	if v.kind == '"' && strings.TrimSpace(v.text) == "" {
-		r.sentence(r.words().BlankItem, i+1)
-		return ""
-	}
-	if v.isBroken() {
-		r.sentence(r.words().BadItem, i+1, fmt.Sprintf(r.words().WrongType, "string", v.name()))
-		return ""
-	}
-	stepReader := reader{words: r.words}
-	text := stepReader.text(v, "", 0)
-	for _, p := range stepReader.problems {
-		r.sentence(r.words().BadItem, i+1, p.Message)
-	}
-	return text
+	return nil
 }
 
 type updateTodoInput struct {

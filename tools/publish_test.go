@@ -284,7 +284,7 @@ func TestManyProblemsAreCounted(t *testing.T) {
 	s := newSession(t, func(o *tools.Options) { o.Texts = textsIn(t, "vi") })
 	for call, want := range map[string]string{
 		`SetTodoList {"todos":[$({},*24){}]}`: "- todos[24].status: Bắt buộc", `SetTodoList {"todos":[$({},*999){}]}`: "- và 1950 mục nữa",
-		`create_todos {"items":[$(" ",*49)7]}`: "Chưa tạo gì.", `create_todos {"items":[$(" ",*50)7]}`: "và 1 mục nữa",
+		`create_todos {"items":[$(" ",*49)7]}`: "items[49]: Cần string, nhận được number", `create_todos {"items":[$(" ",*50)7]}`: "và 1 mục nữa",
 	} {
 		got := s.run(expand(call))
 		if lines := strings.Split(got, "\n"); len(lines) > 52 || !strings.HasSuffix(lines[len(lines)-1], want) {

@@ -54,12 +54,7 @@ func readTaskCreate(r *reader, args value) *Call {
 		status = r.status(plainly(todo.CoreView(), v), "status", TodoWriteView())
 	}
 	return &Call{Target: board.Target{Append: true}, Change: func(d *todo.Draft) error {
-		if n := len(d.Items()) + 1; n > todo.MaxItems {
-			return refuse(r.words().TooMany, todo.MaxItems, n)
-		}
-		item := d.Append(subject)[0]
-		d.Put(todo.CoreView(), todo.Line{ID: item.ID, Active: active, Status: status, Details: details})
-		return nil
+		return appendLines(d, r.words, todo.Line{Text: subject, Active: active, Status: status, Details: details})
 	}}
 }
 

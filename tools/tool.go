@@ -319,11 +319,10 @@ func (t *Tool) Failure(err error) (result Result, ok bool) {
 
 // refusal words an error by which the board refuses a write; ok is false for any other error.
 func (t *Tool) refusal(err error) (p todo.Problem, ok bool) {
+	w, kind := t.words, board.KindOf(err)
 	var size *todo.SizeError
 	var unclear *todo.UnclearError
 	var taken *todo.TakenError
-	var full *board.FullError
-	w, kind := t.words, board.KindOf(err)
 	switch {
 	case errors.As(err, &size) && size.Items > 0:
 		p.Message = fmt.Sprintf(w.ListTooLong, todo.MaxItems, size.Items)
@@ -346,7 +345,7 @@ func (t *Tool) refusal(err error) (p todo.Problem, ok bool) {
 		if errors.Is(err, board.ErrStoreFull) {
 			p.Message = w.StoreFull
 		}
-		if errors.As(err, &full) {
+		if full, ok := errors.AsType[*board.FullError](err); ok {
 			p.Message += " (" + full.Detail + ")"
 		}
 	}

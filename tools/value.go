@@ -244,7 +244,12 @@ func (l textLine) element(key string) (m member, isText bool) {
 	} else if ok || text.isBroken() {
 		return member{value: text}, false
 	}
-	return member{value: value{kind: '{', members: []member{{key, text}, {"status", value{kind: '"', text: status}}}}}, true
+	return item(key, text, status), true
+}
+
+// item returns an object with a text under key and a status.
+func item(key string, text value, status string) member {
+	return member{value: value{kind: '{', members: []member{{key, text}, {"status", value{kind: '"', text: status}}}}}
 }
 
 // listed reads a text of numbered lines, bullets or boxes as a list; ok is false for any other text. Lines between
@@ -282,11 +287,13 @@ func (r *reader) listed(text string, list wholeList) (elements []member, ok bool
 func (r *reader) objects(elements []member, list wholeList) (items []member, asText bool) {
 	items = slices.Clone(elements)
 	for i, e := range items {
-		if e.value.kind != '"' || e.value.surrogate > 0 || strings.TrimSpace(e.value.text) == "" {
+		if e.value.kind != '"' {
 			continue
 		}
-		var isText bool
-		items[i], isText = parseLine(list.view, e.value.text).element(list.text)
+		isText := true
+		if items[i] = item(list.text, e.value, string(todo.Pending)); e.value.surrogate == 0 {
+			items[i], isText = parseLine(list.view, e.value.text).element(list.text)
+		}
 		asText = asText || isText
 	}
 	return items, asText

@@ -31,6 +31,7 @@ type wholeList struct {
 	mayLackList  bool // a call without the list reads it
 	needsActive  bool // an item without its active text is refused
 	takesAnyWord bool // a status may be another tool's word
+	takesTexts   bool // an item is a text, or an object with one and perhaps a status
 	mirrors      bool // the list is a copy of a host's, whose items are not refused
 	// accepted words a successful write; nil means the counts of items.
 	accepted   func(w prompts.Words) string
@@ -231,6 +232,9 @@ func (r *reader) list(args value, l wholeList) (elements []member, isText, ok bo
 	case v.given() && v.kind == '"' && v.surrogate == 0:
 		if elements, ok = r.listed(v.text, l); ok {
 			return elements, true, true
+		} else if l.takesTexts {
+			elements, isText = r.objects([]member{{value: v}}, l)
+			return elements, isText, true
 		}
 		r.problemf(l.list, r.words().WrongType, "array", v.name())
 	case !v.given() && l.mayLackList && args.get("operation").text == "":
@@ -280,8 +284,12 @@ func (r *reader) lines(elements []member, l wholeList, merge bool) []todo.Line {
 
 // line reads an item; with merge its text and status are optional.
 func (r *reader) line(v value, path string, l wholeList, merge bool) todo.Line {
+	kind, at := "object", path+"."+l.text
+	if l.takesTexts {
+		kind, at = "string", path
+	}
 	if v.kind != '{' {
-		r.problemf(path, r.words().WrongType, "object", v.name())
+		r.problemf(path, r.words().WrongType, kind, v.name())
 		return todo.Line{}
 	}
 	line := todo.Line{ID: r.id(v.optional("id"), path+".id", false)}
@@ -289,9 +297,9 @@ func (r *reader) line(v value, path string, l wholeList, merge bool) todo.Line {
 		r.problemf(path+".id", r.words().TooLong, todo.MaxKey, n)
 	}
 	if text := v.first(l.text, otherTexts...); !merge || text.given() {
-		line.Text = r.text(text, path+"."+l.text, 0)
+		line.Text = r.text(text, at, 0)
 	}
-	if status := v.get("status"); !merge || status.given() {
+	if status := v.get("status"); !merge && !l.takesTexts || status.given() {
 		if l.takesAnyWord {
 			status = plainly(l.view, status)
 		}
