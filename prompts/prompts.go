@@ -27,7 +27,7 @@ var embedded embed.FS
 // Texts are the texts in use, in one language.
 type Texts struct {
 	Language string
-	Words    Words
+	Words    *Words
 	files    map[string]string // texts by file name
 }
 
@@ -198,14 +198,14 @@ type Words struct {
 func Languages() []string { return []string{"en", "zh", "vi"} }
 
 // WordsIn returns the words in a language, which must be one of [Languages].
-func WordsIn(language string) (Words, error) {
-	var w Words
+func WordsIn(language string) (*Words, error) {
 	data, err := embedded.ReadFile("words/" + language + ".json")
 	if err != nil {
-		return w, fmt.Errorf("no words in language %q: allowed are %s", language, strings.Join(Languages(), ", "))
+		return nil, fmt.Errorf("no words in language %q: allowed are %s", language, strings.Join(Languages(), ", "))
 	}
-	if err := json.Unmarshal(data, &w); err != nil {
-		return w, fmt.Errorf("read words %s: %w", language, err)
+	w := new(Words)
+	if err := json.Unmarshal(data, w); err != nil {
+		return nil, fmt.Errorf("read words %s: %w", language, err)
 	}
 	return w, nil
 }

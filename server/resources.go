@@ -68,7 +68,7 @@ func (s *Server) resume(r *request, text, wanted string) (string, error) {
 }
 
 // choices returns a line for each of the first lists.
-func choices(w prompts.Words, lists []todo.Snapshot) string {
+func choices(w *prompts.Words, lists []todo.Snapshot) string {
 	var b strings.Builder
 	for _, l := range lists[:min(len(lists), maxChoices)] {
 		n := l.Progress()
@@ -78,7 +78,7 @@ func choices(w prompts.Words, lists []todo.Snapshot) string {
 }
 
 // resumeText returns the prompt text by which a model continues a list, with its open and its settled items.
-func resumeText(w prompts.Words, text string, list todo.Snapshot) string {
+func resumeText(w *prompts.Words, text string, list todo.Snapshot) string {
 	lines := make(map[bool][]string) // by whether the items are settled
 	for _, item := range list.Items {
 		line, settled := "- #"+item.ID+" "+item.Text, item.Status.Settled()

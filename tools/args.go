@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -16,7 +15,7 @@ import (
 
 // reader reads a call's arguments and collects every problem in them.
 type reader struct {
-	words       func() prompts.Words // a function, since few calls have problems to word
+	words       *prompts.Words
 	problems    []todo.Problem
 	leftOut     []todo.Item // lines of a list sent as text that are no items
 	leftOutList bool        // the call lacks the list that its tool needs
@@ -42,7 +41,7 @@ func (r *reader) err() error {
 	}
 	problems := r.problems
 	if more := len(problems) - maxProblems; more > 0 {
-		rest := todo.Problem{Message: strings.TrimSpace(fmt.Sprintf(r.words().More, more)), Sentence: true}
+		rest := todo.Problem{Message: strings.TrimSpace(fmt.Sprintf(r.words.More, more)), Sentence: true}
 		problems = append(problems[:maxProblems:maxProblems], rest)
 	}
 	return &todo.InputError{Problems: problems}
@@ -63,7 +62,7 @@ func (r *reader) arguments(args value, field string) (_ value, ok bool) {
 	case args.missing():
 		return value{kind: '{'}, true
 	}
-	r.problemf("", r.words().NoObject, field, args.name())
+	r.problemf("", r.words.NoObject, field, args.name())
 	return value{}, false
 }
 
@@ -101,7 +100,7 @@ func (r *reader) ids(v value, path string, check func(v value, path string) stri
 	case list.missing():
 		return nil
 	case list.kind != '[':
-		r.problemf(place(path, keys[at]), r.words().WrongType, "array", list.name())
+		r.problemf(place(path, keys[at]), r.words.WrongType, "array", list.name())
 		return nil
 	}
 	ids := make([]string, 0, len(list.members))
@@ -137,36 +136,41 @@ func place(path, key string) string {
 	return path + "." + key
 }
 
-// text reads a required text, not blank and of at most limit runes, 0 meaning todo.MaxText (V6, V7).
+// text reads a required text, not blank and of at most limit runes (V6).
 func (r *reader) text(v value, path string, limit int) string {
 	switch {
 	case v.kind == 0:
-		r.problem(path, r.words().Required)
+		r.problem(path, r.words.Required)
 		return ""
 	case v.kind != '"':
-		r.problemf(path, r.words().WrongType, "string", v.name())
+		r.problemf(path, r.words.WrongType, "string", v.name())
 		return ""
 	case v.surrogate > 0:
-		r.problemf(path, r.words().Surrogate, v.surrogate)
+		r.problemf(path, r.words.Surrogate, v.surrogate)
 		return ""
 	}
 	text, err := todo.CleanText(v.text)
-	limit = cmp.Or(limit, todo.MaxText)
 	switch n := utf8.RuneCountInString(text); {
 	case err != nil:
 		control, _ := errors.AsType[*todo.ControlError](err)
-		r.problemf(path, r.words().Control, control.Code, control.Position)
+		r.problemf(path, r.words.Control, control.Code, control.Position)
 	case text == "":
-		r.problem(path, r.words().Blank)
+		r.problem(path, r.words.Blank)
 	case n > limit:
-		r.problemf(path, r.words().TooLong, limit, n)
+		r.problemf(path, r.words.TooLong, limit, n)
 	}
 	return text
 }
 
-// status reads one of a view's words for statuses, in any case and with any signs between its parts. Errors do not
-// name words that the view does not list.
-func (r *reader) status(v value, path string, view todo.View) string {
+// status reads one of a view's words for statuses, in any case and with any signs between its parts; with anyWord also
+// another tool's word. Errors do not name words that the view does not list.
+func (r *reader) status(v value, path string, view todo.View, anyWord bool) string {
+	if anyWord {
+		v = plainly(view, v)
+	}
+	if _, ok := view.Core(v.text); ok && v.kind == '"' {
+		return v.text // the fast path
+	}
 	words, all := view.Accepts(), view.Accepts()
 	if view.Unlisted {
 		all = append(all, todo.CoreView().Accepts()...)
@@ -176,19 +180,16 @@ func (r *reader) status(v value, path string, view todo.View) string {
 
 // word reads one of all words; an error names the listed ones.
 func (r *reader) word(v value, path string, listed, all []string) string {
-	at := slices.Index(all, v.text)
-	if at < 0 {
-		at = slices.IndexFunc(all, func(word string) bool { return todo.Fold(word) == todo.Fold(v.text) })
-	}
+	at := slices.IndexFunc(all, func(word string) bool { return todo.Fold(word) == todo.Fold(v.text) })
 	switch {
 	case v.kind == '"' && at >= 0:
 		return all[at]
 	case v.kind == '"':
-		r.problemf(path, r.words().WrongType, todo.Quote(listed), "'"+unquotedExcerpt(v.text)+"'")
+		r.problemf(path, r.words.WrongType, todo.Quote(listed), "'"+unquotedExcerpt(v.text)+"'")
 	case v.kind == 0:
-		r.problem(path, r.words().Required)
+		r.problem(path, r.words.Required)
 	default:
-		r.problemf(path, r.words().WrongType, todo.Quote(listed), v.name())
+		r.problemf(path, r.words.WrongType, todo.Quote(listed), v.name())
 	}
 	return ""
 }
@@ -226,11 +227,11 @@ func (r *reader) id(v value, path string, required bool) (id string) {
 	case '"':
 		id = strings.TrimPrefix(strings.TrimSpace(v.text), "#")
 	default:
-		r.problemf(path, r.words().WrongType, "string", v.name())
+		r.problemf(path, r.words.WrongType, "string", v.name())
 		return ""
 	}
 	if id == "" && required {
-		r.problem(path, r.words().Required)
+		r.problem(path, r.words.Required)
 	}
 	return id
 }

@@ -56,7 +56,7 @@ func (b BuiltIn) Read(input, response json.RawMessage) (*Call, error) {
 	if err := cmp.Or(err, err2); err != nil {
 		return nil, err
 	}
-	r := &reader{words: func() prompts.Words { return prompts.English().Words }}
+	r := &reader{words: prompts.English().Words}
 	call := b.read(r, in.mended(todo.MaxText), out.mended(todo.MaxText))
 	return call, r.err()
 }

@@ -22,12 +22,12 @@ func hostTools(o Options) []*Tool {
 		// Codex's.
 		{Name: "update_plan", Title: "Update plan", Idempotent: true, variant: dialect(updatePlanInput{}, wholeList{
 			view: usual(), list: "plan", text: "step", reads: []string{"explanation"}, policy: o.InProgress,
-			accepted: func(w prompts.Words) string { return w.PlanUpdated }})},
+			accepted: func(w *prompts.Words) string { return w.PlanUpdated }})},
 		// Claude Code's.
 		{Name: "TaskCreate", Title: "Add task", variant: tasks("subject", taskCreateInput{}, readTaskCreate, taskCreated)},
 		{Name: "TaskUpdate", Title: "Update task", variant: tasks("taskId", taskUpdateInput{}, readTaskUpdate, taskUpdated)},
 		{Name: "TaskList", Title: "List tasks", Idempotent: true, ReadOnly: true, variant: tasks("", struct{}{}, readOnly,
-			func(w prompts.Words, _ *Call, out board.Outcome) string { return tasksText(w, out.After) })},
+			func(w *prompts.Words, _ *Call, out board.Outcome) string { return tasksText(w, out.After) })},
 		{Name: "TaskGet", Title: "Show task", Idempotent: true, ReadOnly: true, variant: tasks("taskId", taskGetInput{}, readTaskGet, taskShownAlone)},
 		// opencode's and Kilo Code's.
 		{Name: "todowrite", File: "opencode_todowrite", Title: "Update todo list", Idempotent: true, variant: dialect(todosInput[prioritized]{}, wholeList{
@@ -109,7 +109,7 @@ func dialect(input any, l wholeList) variant {
 }
 
 // readyNext names the items that can be begun; empty if there are none, or no item has dependencies.
-func readyNext(w prompts.Words, view todo.View, items []todo.Item) string {
+func readyNext(w *prompts.Words, view todo.View, items []todo.Item) string {
 	ready := readyItems(items, func(todo.Item) bool { return true })
 	if len(ready) == 0 || !slices.ContainsFunc(items, func(i todo.Item) bool { return i.WaitsFor != "" }) {
 		return ""
@@ -233,7 +233,7 @@ type setTodoListCounts struct {
 }
 
 // listing returns the list as the text of a call that reads.
-func listing(w prompts.Words, view todo.View, s todo.Snapshot) string {
+func listing(w *prompts.Words, view todo.View, s todo.Snapshot) string {
 	lines := view.Lines(s.Items)
 	if len(lines) == 0 {
 		return w.ListEmpty

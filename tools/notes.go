@@ -14,7 +14,7 @@ import (
 // resultNotes returns what follows the tool's own text in each result: that nothing changed (V4), or lines about open
 // items that the write dropped, changes of other people and agents, and the notes of the change. A repeated call has
 // the same report, and so the same notes.
-func resultNotes(w prompts.Words, o board.Outcome) string {
+func resultNotes(w *prompts.Words, o board.Outcome) string {
 	var lines []string
 	unchanged := !o.Changed && !o.Repeated
 	say := func(format string, items []todo.Item) {
@@ -59,7 +59,7 @@ func afterPlan(notes string) string {
 	return notes
 }
 
-func firstFew(w prompts.Words, items []todo.Item) string {
+func firstFew(w *prompts.Words, items []todo.Item) string {
 	var names []string
 	for _, item := range items {
 		names = append(names, excerpt(item.Text))
@@ -72,7 +72,7 @@ func firstFew(w prompts.Words, items []todo.Item) string {
 }
 
 // joined joins the first parts with commas, and says how many more there are.
-func joined(w prompts.Words, parts []string, limit int) string {
+func joined(w *prompts.Words, parts []string, limit int) string {
 	if len(parts) > limit {
 		return strings.Join(parts[:limit], ", ") + fmt.Sprintf(w.More, len(parts)-limit)
 	}
@@ -80,7 +80,7 @@ func joined(w prompts.Words, parts []string, limit int) string {
 }
 
 // change describes what others did to an item; empty if the model need not know.
-func change(w prompts.Words, d todo.Difference) string {
+func change(w *prompts.Words, d todo.Difference) string {
 	before, after := toldItem(w, d.Before), toldItem(w, d.After)
 	if d.Kind == todo.Changed && d.Before.Text != d.After.Text {
 		after = told(d.After.Text)
@@ -115,7 +115,7 @@ func change(w prompts.Words, d todo.Difference) string {
 }
 
 // keptChanges describes what the user changed and keeps, although the model sent it as it was before.
-func keptChanges(w prompts.Words, r todo.Report) string {
+func keptChanges(w *prompts.Words, r todo.Report) string {
 	var parts []string
 	for _, d := range r.Kept {
 		switch d.Kind {
@@ -143,7 +143,7 @@ func quoted(texts []string, quote func(string) string) string {
 func told(text string) string { return quote(todo.Told(text)) }
 
 // toldItem quotes an item's text, with its number if the text is cut.
-func toldItem(w prompts.Words, i todo.Item) string {
+func toldItem(w *prompts.Words, i todo.Item) string {
 	if isCut(i.Text) {
 		return fmt.Sprintf(w.Item, i.ID, told(i.Text))
 	}
@@ -164,20 +164,20 @@ func reasonInBrackets(i todo.Item) string {
 // Reminder returns the reminder for an agent that may have forgotten its list: title, how many items are done, and
 // the open ones; empty if none is open. It says that texts are data, since a person or another program may have
 // written them.
-func Reminder(w prompts.Words, s todo.Snapshot) string { return reminder(w, s, w.Reminder, w.GoOn) }
+func Reminder(w *prompts.Words, s todo.Snapshot) string { return reminder(w, s, w.Reminder, w.GoOn) }
 
 // Unfinished returns the reminder for an agent that is about to end its turn with open items.
-func Unfinished(w prompts.Words, s todo.Snapshot) string { return reminder(w, s, w.Reminder, w.Finish) }
+func Unfinished(w *prompts.Words, s todo.Snapshot) string { return reminder(w, s, w.Reminder, w.Finish) }
 
 // Earlier returns the reminder of a list that an earlier session left open.
-func Earlier(w prompts.Words, s todo.Snapshot) string {
+func Earlier(w *prompts.Words, s todo.Snapshot) string {
 	return reminder(w, s, w.Earlier, w.GoOnEarlier)
 }
 
 // Left returns the text, added to a result, about an open list of an earlier session that may be the agent's own. It
 // has all items: an agent that sends them again goes on with the list. If they do not all fit, or there is only one,
 // sending them would not show that the agent knows the list; it is then told to write a list of its own.
-func Left(w prompts.Words, s todo.Snapshot) string {
+func Left(w *prompts.Words, s todo.Snapshot) string {
 	n, goOn := s.Progress(), w.GoOnLeft
 	texts, more := saying(s.Items, ", ", 0, func(i todo.Item, text string) string { return fmt.Sprintf("%s %s (%s)", i.ID, text, i.Status) })
 	if more > 0 {
@@ -190,7 +190,7 @@ func Left(w prompts.Words, s todo.Snapshot) string {
 }
 
 // reminder returns a sentence about a list, its open items with their numbers, and how to go on.
-func reminder(w prompts.Words, s todo.Snapshot, about, goOn string) string {
+func reminder(w *prompts.Words, s todo.Snapshot, about, goOn string) string {
 	if !s.Open() {
 		return ""
 	}
@@ -218,7 +218,7 @@ func saying(items []todo.Item, mark string, has int, say func(i todo.Item, text 
 
 // News returns what others changed in an agent's list; empty if nothing concerns its work. It has one phrase for each
 // item, with the whole text.
-func News(w prompts.Words, r todo.Report) string {
+func News(w *prompts.Words, r todo.Report) string {
 	var parts []string
 	for _, d := range r.Unseen {
 		if part := change(w, d); part != "" {

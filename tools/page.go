@@ -27,33 +27,33 @@ type tickInput struct {
 // tick, by which a person sets one item's status. They are not in [Names]. Their calls have a nil Change, those of
 // tick an Edit. Failures of tick are worded for the person.
 func NewPage() (view, tick *Tool) {
-	english := prompts.English().Words
+	english := *prompts.English().Words
 	english.NoList = "There is no such list"
 	v := variant{view: todo.CoreView(), input: viewInput{}, byList: true, read: readOnly, answer: viewAnswer,
 		counts: func(n todo.Counts) any { return n },
 		shows:  []string{"id", "reason", "priority", "due_date", "details", "owner", "waits_for", "has"}}
-	view = &Tool{Name: "todo_list_view", Title: "View todo list", ReadOnly: true, Idempotent: true, words: english, variant: v,
+	view = &Tool{Name: "todo_list_view", Title: "View todo list", ReadOnly: true, Idempotent: true, words: &english, variant: v,
 		Description: "The newest state of a todo list, for the list's own page."}
 	v.input, v.read, v.failure = tickInput{}, (*reader).tick, tickFailure
-	tick = &Tool{Name: "todo_list_tick", Title: "Tick todo item", Idempotent: true, words: english, variant: v,
+	tick = &Tool{Name: "todo_list_tick", Title: "Tick todo item", Idempotent: true, words: &english, variant: v,
 		Description: "Sets the status of one item for a person, from the list's own page."}
 	view.schemas, tick.schemas = sync.OnceValues(view.publish), sync.OnceValues(tick.publish)
 	return view, tick
 }
 
-func viewAnswer(_ prompts.Words, _ *Call, out board.Outcome) (said, lines string) {
+func viewAnswer(_ *prompts.Words, _ *Call, out board.Outcome) (said, lines string) {
 	n := out.After.Progress()
 	return fmt.Sprintf("%d of %d completed", n.Done, n.Total), ""
 }
 
 func (r *reader) tick(args value) *Call {
 	item := r.id(args.get("item_id"), "item_id", true)
-	status := todo.Status(r.status(args.get("status"), "status", todo.CoreView()))
+	status := todo.Status(r.status(args.get("status"), "status", todo.CoreView(), false))
 	seen := r.revision(args.optional("revision"), "revision")
 	return &Call{Edit: todo.Edit{Do: todo.EditStatus, Item: item, Status: status, Seen: seen}}
 }
 
-func tickFailure(_ prompts.Words, err *todo.InputError) string {
+func tickFailure(_ *prompts.Words, err *todo.InputError) string {
 	return "Error: " + strings.ReplaceAll(err.Error(), "; ", ". ")
 }
 
@@ -64,7 +64,7 @@ func (r *reader) revision(v value, path string) int64 {
 	}
 	n, err := strconv.ParseInt(wholeNumber(v.text), 10, 64)
 	if v.kind != '0' || err != nil || n < 0 {
-		r.problemf(path, r.words().WrongType, "revision number", v.name())
+		r.problemf(path, r.words.WrongType, "revision number", v.name())
 		return 0
 	}
 	return n

@@ -17,7 +17,7 @@ func planView() todo.View {
 }
 
 // planText returns the plan as text for a model (P3).
-func planText(w prompts.Words, s todo.Snapshot) string {
+func planText(w *prompts.Words, s todo.Snapshot) string {
 	if len(s.Items) == 0 {
 		return w.Empty
 	}
@@ -38,9 +38,9 @@ func planCountsOf(n todo.Counts) any {
 }
 
 // planTool returns a tool whose answers have the plan below what a call did.
-func planTool(bare string, input any, read func(*reader, value) *Call, did func(prompts.Words, *Call, todo.Snapshot) string) variant {
+func planTool(bare string, input any, read func(*reader, value) *Call, did func(*prompts.Words, *Call, todo.Snapshot) string) variant {
 	return variant{view: planView(), bare: bare, input: input, shows: []string{"id"}, counts: planCountsOf, read: read, list: planText, failure: planFailure,
-		answer: func(w prompts.Words, c *Call, out board.Outcome) (said, lines string) {
+		answer: func(w *prompts.Words, c *Call, out board.Outcome) (said, lines string) {
 			return did(w, c, out.After), "\n" + planText(w, out.After)
 		}}
 }
@@ -55,7 +55,7 @@ func createTodos() variant {
 	read := func(r *reader, args value) *Call {
 		elements, _, ok := r.list(args, l)
 		if ok && len(elements) == 0 {
-			r.sentence("%s", r.words().NoItems)
+			r.sentence("%s", r.words.NoItems)
 		}
 		steps := r.lines(elements, l, false)
 		return &Call{Target: board.Target{Append: true}, created: len(steps), Change: func(d *todo.Draft) error {
@@ -65,13 +65,13 @@ func createTodos() variant {
 			return appendLines(d, r.words, steps...)
 		}}
 	}
-	return planTool("items", createTodosInput{}, read, func(w prompts.Words, c *Call, _ todo.Snapshot) string { return fmt.Sprintf(w.Created, c.created) })
+	return planTool("items", createTodosInput{}, read, func(w *prompts.Words, c *Call, _ todo.Snapshot) string { return fmt.Sprintf(w.Created, c.created) })
 }
 
 // appendLines adds an item for each line, in core statuses, at the end of the list.
-func appendLines(d *todo.Draft, words func() prompts.Words, lines ...todo.Line) error {
+func appendLines(d *todo.Draft, words *prompts.Words, lines ...todo.Line) error {
 	if n := len(d.Items()) + len(lines); n > todo.MaxItems {
-		return refuse(words().TooMany, todo.MaxItems, n)
+		return refuse(words.TooMany, todo.MaxItems, n)
 	}
 	for _, line := range lines {
 		line.ID = d.Append(line.Text)[0].ID
@@ -93,7 +93,7 @@ func updateTodo() variant {
 		change := func(d *todo.Draft) error { return setStepStatus(d, id, word, reason, r.words) }
 		return &Call{Target: board.Target{Item: id}, Change: change}
 	}
-	return planTool("id", updateTodoInput{}, read, func(w prompts.Words, c *Call, after todo.Snapshot) string {
+	return planTool("id", updateTodoInput{}, read, func(w *prompts.Words, c *Call, after todo.Snapshot) string {
 		item, _ := after.Item(c.Item)
 		return fmt.Sprintf(w.Updated, item.ID, item.Text, planView().Words[item.Status])
 	})
@@ -106,34 +106,34 @@ func (r *reader) stepStatus(v value) string {
 	case v.kind == '"' && slices.Contains(words, v.text):
 		return v.text
 	case v.kind == 0, v.kind == '{', v.kind == '[':
-		r.problemf("status", r.words().WrongType, todo.Quote(words), v.name())
+		r.problemf("status", r.words.WrongType, todo.Quote(words), v.name())
 	default:
-		r.sentence(r.words().UnknownStatus, unquotedExcerpt(v.text), strings.Join(words, ", "))
+		r.sentence(r.words.UnknownStatus, unquotedExcerpt(v.text), strings.Join(words, ", "))
 	}
 	return ""
 }
 
 // setStepStatus sets one step's status, only forwards, and its reason unless that is nil (P2, P4).
-func setStepStatus(d *todo.Draft, id, word string, reason *string, words func() prompts.Words) error {
+func setStepStatus(d *todo.Draft, id, word string, reason *string, words *prompts.Words) error {
 	view := planView()
 	item, ok := d.Item(id)
 	if !ok {
-		return refuse("%s\n%s", noItem(words(), d, id), planText(words(), todo.Snapshot{Items: d.Items()}))
+		return refuse("%s\n%s", noItem(words, d, id), planText(words, todo.Snapshot{Items: d.Items()}))
 	}
 	status, _ := view.Core(word)
 	switch current := view.Words[item.Status]; current {
 	case word:
 		status = item.Status // keep another core status with the same word
 	case "completed", "failed":
-		return refuse(words().Backwards, item.ID, unquotedExcerpt(item.Text), current, word)
+		return refuse(words.Backwards, item.ID, unquotedExcerpt(item.Text), current, word)
 	}
 	d.Put(todo.CoreView(), todo.Line{ID: id, Status: string(status), Reason: reason})
-	noteEarly(d, words())
+	noteEarly(d, words)
 	return nil
 }
 
 // planFailure words an error, one problem a line.
-func planFailure(w prompts.Words, err *todo.InputError) string {
+func planFailure(w *prompts.Words, err *todo.InputError) string {
 	lines := make([]string, len(err.Problems))
 	for i, p := range err.Problems {
 		if lines[i] = p.String(); !p.Sentence {

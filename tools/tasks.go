@@ -34,31 +34,49 @@ type taskGetInput struct {
 }
 
 // tasks returns a task tool. answer returns "" if the task is not on the list.
-func tasks(bare string, input any, read func(*reader, value) *Call, answer func(prompts.Words, *Call, board.Outcome) string) variant {
+func tasks(bare string, input any, read func(*reader, value) *Call, answer func(*prompts.Words, *Call, board.Outcome) string) variant {
 	return variant{view: TodoWriteView(), bare: bare, input: input, shows: []string{"id", "owner", "blockedBy"}, counts: countsOf, read: read, failure: planFailure,
-		list: tasksText, answer: func(w prompts.Words, c *Call, out board.Outcome) (said, lines string) { return answer(w, c, out), "" }}
+		list: tasksText, answer: func(w *prompts.Words, c *Call, out board.Outcome) (said, lines string) { return answer(w, c, out), "" }}
 }
 
 // numbers returns ids as texts show them: #1, #2.
 func numbers(ids []string) string { return "#" + strings.Join(ids, ", #") }
 
+// readTaskCreate reads TaskCreate. Models also send the task as "task", an object or a text, rename its fields, or leave
+// out its subject or description.
 func readTaskCreate(r *reader, args value) *Call {
-	args, ok := r.createArgs(args)
-	if !ok {
+	for _, many := range listNames {
+		if args.get(many).kind == '[' {
+			r.sentence(r.words.OneTask, many)
+			return &Call{}
+		}
+	}
+	if !args.optional("prompt", "subagent_type").missing() {
+		r.sentence("%s", r.words.NoAgent)
 		return &Call{}
 	}
-	subject := r.text(args.get("subject"), "subject", 0)
-	details, active := r.moreThan(subject, args), r.optionalText(args, "activeForm")
-	status := string(todo.Pending)
-	if v := args.optional("status"); !v.missing() {
-		status = r.status(plainly(todo.CoreView(), v), "status", TodoWriteView())
+	if task := args.get("task"); task.kind == '{' {
+		args = task
+	} else if task.kind == '"' && args.get("description").missing() {
+		args.members = append(slices.Clip(args.members), member{"description", task})
 	}
-	return &Call{Target: board.Target{Append: true}, Change: func(d *todo.Draft) error {
-		return appendLines(d, r.words, todo.Line{Text: subject, Active: active, Status: status, Details: details})
-	}}
+	subject := args.first("subject", "title", "name")
+	if description := args.optional("description", "content"); subject.missing() && description.kind == '"' {
+		subject = description
+		subject.text = todo.Cut(strings.TrimSpace(description.text), maxSubject)
+	}
+	line := todo.Line{Text: r.text(subject, "subject", todo.MaxText), Status: string(todo.Pending)}
+	line.Details = r.moreThan(line.Text, args, "description", "content")
+	if args.optional("activeForm", "active_form").kind == '"' { // models fill it with anything
+		line.Active = r.optionalText(args, "activeForm", "active_form")
+	}
+	if status := args.optional("status"); !status.missing() {
+		line.Status = r.status(status, "status", TodoWriteView(), true)
+	}
+	return &Call{Target: board.Target{Append: true}, Change: func(d *todo.Draft) error { return appendLines(d, r.words, line) }}
 }
 
-func taskCreated(w prompts.Words, _ *Call, out board.Outcome) string {
+func taskCreated(w *prompts.Words, _ *Call, out board.Outcome) string {
 	last := todo.Item{}
 	if n := len(out.After.Items); n > 0 {
 		last = out.After.Items[n-1]
@@ -66,44 +84,13 @@ func taskCreated(w prompts.Words, _ *Call, out board.Outcome) string {
 	return fmt.Sprintf(w.TaskCreated, last.ID, excerpt(last.Text))
 }
 
-// createArgs returns the arguments of TaskCreate in their usual form: models also send the task as "task", an object
-// or a text, rename its fields, or leave out its subject or description. ok is false for anything else.
-func (r *reader) createArgs(args value) (_ value, ok bool) {
-	for _, many := range listNames {
-		if args.get(many).kind == '[' {
-			r.sentence(r.words().OneTask, many)
-			return value{}, false
-		}
-	}
-	if !args.optional("prompt", "subagent_type").missing() {
-		r.sentence("%s", r.words().NoAgent)
-		return value{}, false
-	}
-	if task := args.get("task"); task.kind == '{' {
-		args = task
-	} else if task.kind == '"' && args.get("description").missing() {
-		args.members = append(slices.Clip(args.members), member{"description", task})
-	}
-	subject, description := args.first("subject", "title", "name"), args.optional("description", "content")
-	if subject.missing() && description.kind == '"' {
-		subject = description
-		subject.text = todo.Cut(strings.TrimSpace(description.text), maxSubject)
-	}
-	active := args.optional("activeForm", "active_form")
-	if active.kind != '"' {
-		active = value{}
-	}
-	return value{kind: '{', members: []member{{"subject", subject}, {"description", description},
-		{"activeForm", active}, {"status", args.get("status")}}}, true
+func (r *reader) optionalText(v value, keys ...string) string {
+	return *cmp.Or(r.detail(v, "", todo.MaxText, keys...), new(string))
 }
 
-func (r *reader) optionalText(v value, key string) string {
-	return *cmp.Or(r.detail(v, "", todo.MaxText, key), new(string))
-}
-
-// moreThan reads the description; nil if it only repeats the subject.
-func (r *reader) moreThan(subject string, v value) *string {
-	details := r.detail(v, "", todo.MaxText, "description")
+// moreThan reads the description under the first given key; nil if it only repeats the subject.
+func (r *reader) moreThan(subject string, v value, keys ...string) *string {
+	details := r.detail(v, "", todo.MaxText, keys...)
 	if details != nil && todo.Fold(*details) == todo.Fold(subject) {
 		return nil
 	}
@@ -154,10 +141,10 @@ func readTaskUpdate(r *reader, args value) *Call {
 	if c.ID == todo.Next {
 		target.Item = ""
 	}
-	return &Call{Target: target, fields: c.fields(), Change: func(d *todo.Draft) error { return updateTask(d, c, r.words()) }}
+	return &Call{Target: target, fields: c.fields(), Change: func(d *todo.Draft) error { return updateTask(d, c, r.words) }}
 }
 
-func taskUpdated(w prompts.Words, c *Call, out board.Outcome) string {
+func taskUpdated(w *prompts.Words, c *Call, out board.Outcome) string {
 	if c.Item == "" {
 		return out.Notes[0] // which task was taken
 	}
@@ -184,7 +171,7 @@ func (c taskChange) fields() (sent []string) {
 }
 
 // noItem says that no item has an id, or that a person removed the item.
-func noItem(w prompts.Words, d *todo.Draft, id string) string {
+func noItem(w *prompts.Words, d *todo.Draft, id string) string {
 	if item, ok := d.TakenAway(id); ok {
 		return fmt.Sprintf(w.TakenAway, id, quote(todo.Excerpt(item.Text)))
 	}
@@ -192,7 +179,7 @@ func noItem(w prompts.Words, d *todo.Draft, id string) string {
 }
 
 // updateTask applies the change of one task; taking it is decided in the same transaction.
-func updateTask(d *todo.Draft, c taskChange, w prompts.Words) error {
+func updateTask(d *todo.Draft, c taskChange, w *prompts.Words) error {
 	if c.deletes {
 		if d.Edit(todo.Edit{Do: todo.EditRemove, Item: c.ID}) != nil {
 			return refuse("%s", noItem(w, d, c.ID))
@@ -229,7 +216,7 @@ func updateTask(d *todo.Draft, c taskChange, w prompts.Words) error {
 }
 
 // noteEarly adds a note about items that the change begins before what they wait for.
-func noteEarly(d *todo.Draft, w prompts.Words) {
+func noteEarly(d *todo.Draft, w *prompts.Words) {
 	begun, _ := d.Begun()
 	waiting := todo.OpenWaits(d.Items())
 	if early := slices.DeleteFunc(begun, func(i todo.Item) bool { return len(waiting(i)) == 0 }); len(early) > 0 {
@@ -237,7 +224,7 @@ func noteEarly(d *todo.Draft, w prompts.Words) {
 	}
 }
 
-func tasksText(w prompts.Words, s todo.Snapshot) string {
+func tasksText(w *prompts.Words, s todo.Snapshot) string {
 	var b strings.Builder
 	waiting := todo.OpenWaits(s.Items)
 	for _, item := range s.Items {
@@ -251,7 +238,7 @@ func tasksText(w prompts.Words, s todo.Snapshot) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-func taskLine(w prompts.Words, line todo.Line, item todo.Item, first []todo.Item) string {
+func taskLine(w *prompts.Words, line todo.Line, item todo.Item, first []todo.Item) string {
 	text := fmt.Sprintf("#%s [%s] %s", line.ID, line.Status, line.Text)
 	if item.Owner != "" {
 		text += " (" + item.Owner + ")"
@@ -266,7 +253,7 @@ func readTaskGet(r *reader, args value) *Call {
 	return &Call{Target: board.Target{Item: r.id(args.first("taskId", "task_id", "id"), "taskId", true)}}
 }
 
-func taskShownAlone(w prompts.Words, c *Call, out board.Outcome) string {
+func taskShownAlone(w *prompts.Words, c *Call, out board.Outcome) string {
 	item, ok := out.After.Item(c.Item)
 	if !ok {
 		return ""
@@ -291,8 +278,8 @@ func unnamed(id string) string { return "Task " + id }
 // mirrorCreate reads TaskCreate; the task's id is in the response.
 func mirrorCreate(r *reader, input, response value) *Call {
 	t := todo.Line{ID: r.taskID(response.get("task").get("id"), "tool_response.task.id")}
-	t.Text = r.text(input.get("subject"), "subject", 0)
-	t.Active, t.Details = r.optionalText(input, "activeForm"), r.moreThan(t.Text, input)
+	t.Text = r.text(input.get("subject"), "subject", todo.MaxText)
+	t.Active, t.Details = r.optionalText(input, "activeForm"), r.moreThan(t.Text, input, "description")
 	return &Call{Target: board.Target{Item: t.ID, Append: true}, Change: func(d *todo.Draft) error {
 		// Keep what a faster hook of an update has set.
 		if now, isKnown := d.Item(t.ID); !isKnown || now.Text == unnamed(t.ID) {
@@ -327,7 +314,7 @@ func mirrorTasks(r *reader, _, response value) *Call {
 		return nil
 	}
 	if len(elements) > todo.MaxItems {
-		r.problemf("tasks", r.words().MostItems, todo.MaxItems, len(elements))
+		r.problemf("tasks", r.words.MostItems, todo.MaxItems, len(elements))
 		return nil
 	}
 	tasks := make([]taskChange, len(elements))
@@ -366,7 +353,7 @@ func (r *reader) task(v value, path string, id value, at, waits string, check fu
 func (r *reader) taskID(v value, path string) string {
 	id := r.id(v, path, false)
 	if todo.ItemNumber(id) == 0 {
-		r.problemf(path, r.words().WrongType, "the number of a task", v.name())
+		r.problemf(path, r.words.WrongType, "the number of a task", v.name())
 	}
 	return id
 }

@@ -77,7 +77,7 @@ type Tool struct {
 	Idempotent  bool // repeating a call changes nothing more (V2)
 	ReadOnly    bool // it changes no list (V2)
 
-	words prompts.Words // of the language in which it answers
+	words *prompts.Words // of the language in which it answers
 	variant
 	schemas func() (in, out json.RawMessage)
 }
@@ -99,11 +99,11 @@ type variant struct {
 	// read returns the call for some arguments and adds their problems to r.
 	read func(r *reader, args value) *Call
 	// answer returns what a call did, empty if its item is not on the list, and lines about the list; perhaps none.
-	answer func(w prompts.Words, c *Call, o board.Outcome) (said, lines string)
+	answer func(w *prompts.Words, c *Call, o board.Outcome) (said, lines string)
 	// list returns the list as text; nil is [listing].
-	list func(w prompts.Words, s todo.Snapshot) string
+	list func(w *prompts.Words, s todo.Snapshot) string
 	// failure words the refusal of a call; nil is validationFailed.
-	failure func(w prompts.Words, err *todo.InputError) string
+	failure func(w *prompts.Words, err *todo.InputError) string
 }
 
 // Call is a tool call with valid arguments. It is immutable.
@@ -236,7 +236,7 @@ func (t *Tool) Read(raw json.RawMessage) (*Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, isRead := &reader{words: func() prompts.Words { return t.words }}, true
+	r, isRead := &reader{words: t.words}, true
 	if args.kind != '{' {
 		args, isRead = r.arguments(args, t.bare)
 	}
@@ -353,7 +353,7 @@ func (t *Tool) refusal(err error) (p todo.Problem, ok bool) {
 }
 
 // validationFailed returns the error text of the whole-list tools and the view tool (T7).
-func validationFailed(w prompts.Words, err *todo.InputError) string {
+func validationFailed(w *prompts.Words, err *todo.InputError) string {
 	text := w.Validation
 	for _, p := range err.Problems {
 		text += "\n- " + p.String()

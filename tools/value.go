@@ -301,7 +301,7 @@ func (r *reader) objects(elements []member, list wholeList) (items []member, asT
 
 // noteLeftOut adds a note about the lines of a text that were left out.
 func (r *reader) noteLeftOut(d *todo.Draft) {
-	d.Note(fmt.Sprintf(r.words().LeftOut, firstFew(r.words(), r.leftOut)))
+	d.Note(fmt.Sprintf(r.words.LeftOut, firstFew(r.words, r.leftOut)))
 }
 
 // python matches what Python literals write otherwise than JSON: strings, three words, and a comma after the last

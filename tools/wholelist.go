@@ -34,7 +34,7 @@ type wholeList struct {
 	takesTexts   bool // an item is a text, or an object with one and perhaps a status
 	mirrors      bool // the list is a copy of a host's, whose items are not refused
 	// accepted words a successful write; nil means the counts of items.
-	accepted   func(w prompts.Words) string
+	accepted   func(w *prompts.Words) string
 	saysReady  bool // answers with counts also name items that can be begun
 	listsItems bool // answers have the items with their ids
 }
@@ -45,9 +45,9 @@ func (l wholeList) tool(input any) variant {
 }
 
 // listUpdated words a write whose answer only confirms it.
-func listUpdated(w prompts.Words) string { return w.ListUpdated }
+func listUpdated(w *prompts.Words) string { return w.ListUpdated }
 
-func (l wholeList) answer(w prompts.Words, c *Call, out board.Outcome) (said, lines string) {
+func (l wholeList) answer(w *prompts.Words, c *Call, out board.Outcome) (said, lines string) {
 	switch {
 	case c.Change == nil:
 		return listing(w, l.view, out.After), ""
@@ -144,12 +144,12 @@ func (l wholeList) read(r *reader, args value) *Call {
 				return err
 			}
 			unknown = d.Put(l.view, lines...)
-			noteEarly(d, r.words())
+			noteEarly(d, r.words)
 		} else {
 			unknown = d.Replace(l.view, lines)
 		}
 		if len(unknown) > 0 && !l.mirrors {
-			return refuse(r.words().UnknownID, unquotedExcerpt(unknown[0]))
+			return refuse(r.words.UnknownID, unquotedExcerpt(unknown[0]))
 		}
 		if explanation != "" {
 			d.Explain(explanation)
@@ -187,7 +187,7 @@ func (r *reader) checkLengths(d *todo.Draft, l wholeList, lines []todo.Line) err
 		for n, text := range []string{line.Text, line.Active} {
 			if tooLong(text) && !names[todo.Fold(text)] && !names[todo.Fold(line.Text)] {
 				path := fmt.Sprintf("%s[%d].%s", l.list, i, []string{l.text, l.active}[n])
-				check.problemf(path, r.words().TooLong, l.maxText, utf8.RuneCountInString(text))
+				check.problemf(path, r.words.TooLong, l.maxText, utf8.RuneCountInString(text))
 			}
 		}
 	}
@@ -199,7 +199,7 @@ func (r *reader) checkNew(d *todo.Draft, l wholeList, lines []todo.Line) error {
 	check := reader{words: r.words}
 	for i, line := range lines {
 		if line.Text == "" && !d.Names(l.view, lines[i:i+1]) {
-			check.problem(fmt.Sprintf("%s[%d].%s", l.list, i, l.text), r.words().Required)
+			check.problem(fmt.Sprintf("%s[%d].%s", l.list, i, l.text), r.words.Required)
 		}
 	}
 	return check.err()
@@ -236,13 +236,13 @@ func (r *reader) list(args value, l wholeList) (elements []member, isText, ok bo
 			elements, isText = r.objects([]member{{value: v}}, l)
 			return elements, isText, true
 		}
-		r.problemf(l.list, r.words().WrongType, "array", v.name())
+		r.problemf(l.list, r.words.WrongType, "array", v.name())
 	case !v.given() && l.mayLackList && args.get("operation").text == "":
 		r.misnamed(args, l)
 	case v.kind == 0:
-		r.problem(l.list, r.words().Required)
+		r.problem(l.list, r.words.Required)
 	default:
-		r.problemf(l.list, r.words().WrongType, "array", v.name())
+		r.problemf(l.list, r.words.WrongType, "array", v.name())
 	}
 	r.leftOutList = v.missing() && !l.mayLackList
 	return nil, false, false
@@ -255,7 +255,7 @@ func (r *reader) misnamed(args value, l wholeList) {
 	for _, m := range args.members {
 		isList := strings.EqualFold(m.name, l.list) && m.value.given() || m.value.kind == '['
 		if isList && m.name != "list_id" || m.name == l.text {
-			r.problemf(l.list, r.words().Misnamed, l.list, excerpt(m.name))
+			r.problemf(l.list, r.words.Misnamed, l.list, excerpt(m.name))
 			return
 		}
 	}
@@ -264,7 +264,7 @@ func (r *reader) misnamed(args value, l wholeList) {
 func (r *reader) lines(elements []member, l wholeList, merge bool) []todo.Line {
 	limit := min(cmp.Or(l.maxItems, todo.MaxItems), todo.MaxItems)
 	if len(elements) > limit {
-		r.problemf(l.list, r.words().MostItems, limit, len(elements))
+		r.problemf(l.list, r.words.MostItems, limit, len(elements))
 		return nil
 	}
 	lines := make([]todo.Line, len(elements))
@@ -274,7 +274,7 @@ func (r *reader) lines(elements []member, l wholeList, merge bool) []todo.Line {
 		lines[i] = r.line(e.value, path, l, merge)
 		if id := lines[i].ID; id != "" {
 			if first, twice := seen[id]; twice {
-				r.problemf(path+".id", r.words().SameID, l.list, first)
+				r.problemf(path+".id", r.words.SameID, l.list, first)
 			}
 			seen[id] = i
 		}
@@ -289,25 +289,18 @@ func (r *reader) line(v value, path string, l wholeList, merge bool) todo.Line {
 		kind, at = "string", path
 	}
 	if v.kind != '{' {
-		r.problemf(path, r.words().WrongType, kind, v.name())
+		r.problemf(path, r.words.WrongType, kind, v.name())
 		return todo.Line{}
 	}
 	line := todo.Line{ID: r.id(v.optional("id"), path+".id", false)}
 	if n := utf8.RuneCountInString(line.ID); l.view.Keys && n > todo.MaxKey {
-		r.problemf(path+".id", r.words().TooLong, todo.MaxKey, n)
+		r.problemf(path+".id", r.words.TooLong, todo.MaxKey, n)
 	}
 	if text := v.first(l.text, otherTexts...); !merge || text.given() {
-		line.Text = r.text(text, at, 0)
+		line.Text = r.text(text, at, todo.MaxText)
 	}
 	if status := v.get("status"); !merge && !l.takesTexts || status.given() {
-		if l.takesAnyWord {
-			status = plainly(l.view, status)
-		}
-		if _, ok := l.view.Core(status.text); ok && status.kind == '"' {
-			line.Status = status.text
-		} else {
-			line.Status = r.status(status, path+".status", l.view)
-		}
+		line.Status = r.status(status, path+".status", l.view, l.takesAnyWord)
 	}
 	for _, key := range l.reads {
 		switch key {
@@ -325,18 +318,18 @@ func (r *reader) line(v value, path string, l wholeList, merge bool) todo.Line {
 	if l.active == "" || !l.needsActive && !active.given() {
 		return line
 	}
-	line.Active = r.text(active, path+"."+l.active, 0)
+	line.Active = r.text(active, path+"."+l.active, todo.MaxText)
 	return line
 }
 
 // oneInProgress applies the policy (T4) to the list as the call sends it, before the merge. It refuses or demotes
 // only if the call itself puts an item in progress; items that a person or another conversation began do not count.
-func oneInProgress(d *todo.Draft, l wholeList, words func() prompts.Words) error {
+func oneInProgress(d *todo.Draft, l wholeList, words *prompts.Words) error {
 	begun, running := d.Begun()
 	if len(begun) == 0 || len(running) < 2 || l.policy != Reject && l.policy != Demote {
 		return nil
 	}
-	w, active, waiting := words(), l.view.Words[todo.InProgress], l.view.Words[todo.Pending]
+	w, active, waiting := words, l.view.Words[todo.InProgress], l.view.Words[todo.Pending]
 	if l.policy == Reject {
 		return &todo.InputError{Problems: []todo.Problem{{Path: l.list, Message: fmt.Sprintf(w.OneInProgress, len(running), firstFew(w, running), active, waiting)}}}
 	}

@@ -22,7 +22,7 @@ func (e Event) earlier(ctx context.Context, lists board.Lists) (string, error) {
 	if e.isGemini() {
 		return "", e.takeOver(ctx, lists, before)
 	}
-	return e.tell(ctx, lists, func(w prompts.Words, t board.Target) (string, error) {
+	return e.tell(ctx, lists, func(w *prompts.Words, t board.Target) (string, error) {
 		list, err := lists.Current(ctx, t)
 		if err != nil {
 			return "", err

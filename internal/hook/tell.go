@@ -17,7 +17,7 @@ import (
 )
 
 // saying words what is to be said of the list in a target; empty for nothing.
-type saying func(prompts.Words, board.Target) (string, error)
+type saying func(*prompts.Words, board.Target) (string, error)
 
 // tell returns the first text that say has for one of the conversations; empty for none. Without conversations it takes
 // both of the agent: with our tools, then with its host's own tool.
@@ -40,7 +40,7 @@ func (e Event) tell(ctx context.Context, lists board.Lists, say saying, of ...bo
 }
 
 func (e Event) hasOpen(ctx context.Context, lists board.Lists) (has bool, err error) {
-	_, err = e.tell(ctx, lists, func(_ prompts.Words, t board.Target) (string, error) {
+	_, err = e.tell(ctx, lists, func(_ *prompts.Words, t board.Target) (string, error) {
 		list, err := lists.Current(ctx, t)
 		has = has || err == nil && list.Open()
 		return "", err
@@ -61,7 +61,7 @@ func (e Event) news(ctx context.Context, lists board.Lists, ended bool) (string,
 	if e.isCopilot() {
 		return "", nil
 	}
-	return e.tell(ctx, lists, func(w prompts.Words, t board.Target) (string, error) {
+	return e.tell(ctx, lists, func(w *prompts.Words, t board.Target) (string, error) {
 		_, news, err := lists.News(ctx, t, ended)
 		if err != nil || !news.OthersDid() {
 			return "", err
@@ -159,7 +159,7 @@ func (e Event) question() string {
 }
 
 func (e Event) show(ctx context.Context, lists board.Lists) (string, error) {
-	return e.tell(ctx, lists, func(w prompts.Words, t board.Target) (string, error) {
+	return e.tell(ctx, lists, func(w *prompts.Words, t board.Target) (string, error) {
 		list, err := lists.Show(ctx, t)
 		if err != nil || !list.Open() {
 			return "", err

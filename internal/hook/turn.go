@@ -74,7 +74,7 @@ func (e Event) afterTurn(ctx context.Context, lists board.Lists) (string, error)
 
 // goOn tells an agent whose turn has ended the news of a list that isDue, and to go on with them.
 func (e Event) goOn(ctx context.Context, lists board.Lists, isDue func(todo.Snapshot) (bool, error)) (string, error) {
-	return e.tell(ctx, lists, func(w prompts.Words, t board.Target) (string, error) {
+	return e.tell(ctx, lists, func(w *prompts.Words, t board.Target) (string, error) {
 		list, err := lists.Current(ctx, t)
 		if err != nil {
 			return "", err
@@ -123,7 +123,7 @@ func (e Event) finish(ctx context.Context, lists board.Lists) (string, error) {
 	if err != nil || chat.Asks != "" {
 		return "", err
 	}
-	return e.tell(ctx, lists, func(w prompts.Words, t board.Target) (string, error) {
+	return e.tell(ctx, lists, func(w *prompts.Words, t board.Target) (string, error) {
 		list, err := lists.Current(ctx, t)
 		open := make([]string, 0, len(list.Items))
 		for _, i := range list.Items {

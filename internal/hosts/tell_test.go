@@ -126,12 +126,12 @@ func (r *rig) edit(item string) {
 
 // What the model is told, as far as it is the same whatever was changed.
 var (
-	news     = beginning(func(w prompts.Words) string { return w.UserChanged })
-	reminder = beginning(func(w prompts.Words) string { return w.Reminder })
+	news     = beginning(func(w *prompts.Words) string { return w.UserChanged })
+	reminder = beginning(func(w *prompts.Words) string { return w.Reminder })
 )
 
 // beginning returns what stands before the first value in a text.
-func beginning(text func(prompts.Words) string) string {
+func beginning(text func(*prompts.Words) string) string {
 	w, err := prompts.WordsIn("en")
 	if err != nil {
 		panic(err)
