@@ -173,7 +173,7 @@ type Words struct {
 	UserChanged                    string // changes, in the forms from Added to Titled
 	AgentChanged, BothChanged      string // as UserChanged
 	Item                           string // id, text; an item whose text is cut
-	Added, Removed, Blocked        string // text
+	Added, Removed                 string // text
 	Set                            string // text, status
 	Reworded                       string // old text, new text
 	AndSet                         string // what was reworded; status

@@ -119,7 +119,7 @@ func TestAdviceOfTheBoardCanBeFollowed(t *testing.T) {
 			left := checktest.Must(s.Server.Board.As("").Load(t.Context(), before.Current(), 0))(t)
 			for _, language := range prompts.Languages() {
 				words := checktest.Must(prompts.WordsIn(language))(t)
-				if told := tools.Earlier(words, left); strings.Contains(told, left.List.ID) || !strings.HasSuffix(told, "\n"+words.GoOnEarlier) {
+				if told := tools.Reminder(words, left, words.Earlier, words.GoOnEarlier); strings.Contains(told, left.List.ID) || !strings.HasSuffix(told, "\n"+words.GoOnEarlier) {
 					t.Errorf("%s: %s", language, told)
 				}
 			}

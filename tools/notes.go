@@ -82,36 +82,28 @@ func joined(w *prompts.Words, parts []string, limit int) string {
 // change describes what others did to an item; empty if the model need not know.
 func change(w *prompts.Words, d todo.Difference) string {
 	before, after := toldItem(w, d.Before), toldItem(w, d.After)
-	if d.Kind == todo.Changed && d.Before.Text != d.After.Text {
-		after = told(d.After.Text)
-		if isCut(d.After.Text) && !isCut(d.Before.Text) {
-			before = fmt.Sprintf(w.Item, d.Before.ID, before)
-		}
-	}
-	text, reworded, set := "", d.Before.Text != d.After.Text, d.Before.Status != d.After.Status
+	text, isSet, hasOwnReason := "", d.Before.Status != d.After.Status, d.Before.Reason != d.After.Reason
 	switch {
 	case d.Kind == todo.Removed:
 		return fmt.Sprintf(w.Removed, before)
 	case d.Kind == todo.Added:
-		text, set = fmt.Sprintf(w.Added, after), d.After.Status != todo.Pending
+		text, isSet = fmt.Sprintf(w.Added, after), d.After.Status != todo.Pending
 	case d.Kind != todo.Changed:
 		return ""
-	case reworded:
+	case d.Before.Text != d.After.Text:
 		text = fmt.Sprintf(w.Reworded, before, after)
-	case set, d.Before.Reason != d.After.Reason && d.After.Status != todo.Blocked:
+	case isSet, hasOwnReason:
 		return fmt.Sprintf(w.Set, after, d.After.Status) + reasonInBrackets(d.After)
-	case d.Before.Reason != d.After.Reason:
-		text = fmt.Sprintf(w.Blocked, after)
 	default:
 		return ""
 	}
-	if set {
+	if isSet {
 		text = fmt.Sprintf(w.AndSet, text, d.After.Status)
 	}
-	if d.Before.Reason == d.After.Reason {
-		return text
+	if hasOwnReason {
+		text += reasonInBrackets(d.After)
 	}
-	return text + reasonInBrackets(d.After)
+	return text
 }
 
 // keptChanges describes what the user changed and keeps, although the model sent it as it was before.
@@ -144,14 +136,11 @@ func told(text string) string { return quote(todo.Told(text)) }
 
 // toldItem quotes an item's text, with its number if the text is cut.
 func toldItem(w *prompts.Words, i todo.Item) string {
-	if isCut(i.Text) {
+	if todo.Told(i.Text) != i.Text {
 		return fmt.Sprintf(w.Item, i.ID, told(i.Text))
 	}
 	return told(i.Text)
 }
-
-// isCut reports whether told cuts a text.
-func isCut(text string) bool { return todo.Told(text) != text }
 
 // reasonInBrackets returns a space and an item's reason in brackets; empty if there is none.
 func reasonInBrackets(i todo.Item) string {
@@ -159,19 +148,6 @@ func reasonInBrackets(i todo.Item) string {
 		return ""
 	}
 	return " (" + told(i.Reason) + ")"
-}
-
-// Reminder returns the reminder for an agent that may have forgotten its list: title, how many items are done, and
-// the open ones; empty if none is open. It says that texts are data, since a person or another program may have
-// written them.
-func Reminder(w *prompts.Words, s todo.Snapshot) string { return reminder(w, s, w.Reminder, w.GoOn) }
-
-// Unfinished returns the reminder for an agent that is about to end its turn with open items.
-func Unfinished(w *prompts.Words, s todo.Snapshot) string { return reminder(w, s, w.Reminder, w.Finish) }
-
-// Earlier returns the reminder of a list that an earlier session left open.
-func Earlier(w *prompts.Words, s todo.Snapshot) string {
-	return reminder(w, s, w.Earlier, w.GoOnEarlier)
 }
 
 // Left returns the text, added to a result, about an open list of an earlier session that may be the agent's own. It
@@ -189,8 +165,10 @@ func Left(w *prompts.Words, s todo.Snapshot) string {
 	return fmt.Sprintf(w.Left, quote(todo.Cut(s.Title(), maxReminded)), n.Done, n.Total, strings.TrimPrefix(texts, ", ")) + " " + goOn
 }
 
-// reminder returns a sentence about a list, its open items with their numbers, and how to go on.
-func reminder(w *prompts.Words, s todo.Snapshot, about, goOn string) string {
+// Reminder returns the reminder for an agent that may have forgotten its list; empty if no item is open. It has about,
+// a sentence of w as [prompts.Words.Reminder], then the open items with their numbers, then goOn, which says how to go
+// on. It says that texts are data, since a person or another program may have written them.
+func Reminder(w *prompts.Words, s todo.Snapshot, about, goOn string) string {
 	if !s.Open() {
 		return ""
 	}

@@ -236,11 +236,9 @@ func (t *Tool) Read(raw json.RawMessage) (*Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, isRead := &reader{words: t.words}, true
-	if args.kind != '{' {
-		args, isRead = r.arguments(args, t.bare)
-	}
-	list, call := r.id(args.optional("list_id"), "list_id", t.byList), &Call{}
+	r, call := &reader{words: t.words}, &Call{}
+	args, isRead := r.arguments(args, t.bare)
+	list := r.id(args.optional("list_id"), "list_id", t.byList)
 	if isRead {
 		call = t.read(r, args)
 	}

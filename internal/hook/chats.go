@@ -31,7 +31,7 @@ func (e Event) earlier(ctx context.Context, lists board.Lists) (string, error) {
 		if err != nil || states[list.List.ID].State != todo.LeftOpen {
 			return "", err // another chat has it, or it was put away
 		}
-		return tools.Earlier(w, list), nil
+		return tools.Reminder(w, list, w.Earlier, w.GoOnEarlier), nil
 	}, board.Conversation{Key: before.ID}, board.Conversation{Key: before.ID, Mirrors: true})
 }
 

@@ -164,6 +164,6 @@ func (e Event) show(ctx context.Context, lists board.Lists) (string, error) {
 		if err != nil || !list.Open() {
 			return "", err
 		}
-		return tools.Reminder(w, list), nil
+		return tools.Reminder(w, list, w.Reminder, w.GoOn), nil
 	})
 }

@@ -139,7 +139,7 @@ func (e Event) finish(ctx context.Context, lists board.Lists) (string, error) {
 		if err != nil || !told.IsZero() {
 			return "", err
 		}
-		return tools.Unfinished(w, list), nil
+		return tools.Reminder(w, list, w.Reminder, w.Finish), nil
 	})
 }
 
