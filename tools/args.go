@@ -196,7 +196,7 @@ func (r *reader) word(v value, path string, listed, all []string) string {
 
 // plainly translates another tool's word for a status to the view's. It returns any other value unchanged.
 func plainly(view todo.View, v value) value {
-	status, known := otherStatuses[todo.Fold(v.text)]
+	status, known := statusWords[todo.Fold(v.text)]
 	if !known || v.kind != '"' {
 		return v
 	}
@@ -207,12 +207,13 @@ func plainly(view todo.View, v value) value {
 	return v
 }
 
-// otherStatuses are other tools' words for statuses, folded.
-var otherStatuses = map[string]todo.Status{
+// statusWords are all tools' words for statuses, folded.
+var statusWords = map[string]todo.Status{
 	"pending": todo.Pending, "todo": todo.Pending, "notstarted": todo.Pending, "open": todo.Pending, "queued": todo.Pending, "planned": todo.Pending,
 	"inprogress": todo.InProgress, "doing": todo.InProgress, "active": todo.InProgress, "started": todo.InProgress,
 	"running": todo.InProgress, "wip": todo.InProgress, "current": todo.InProgress,
 	"complete": todo.Completed, "completed": todo.Completed, "done": todo.Completed, "finished": todo.Completed, "closed": todo.Completed, "resolved": todo.Completed,
+	"failed": todo.Failed, "cancelled": todo.Cancelled, "blocked": todo.Blocked,
 	"error": todo.Failed, "errored": todo.Failed, "canceled": todo.Cancelled, "abandoned": todo.Cancelled, "dropped": todo.Cancelled,
 	"skipped": todo.Cancelled, "obsolete": todo.Cancelled, "wontdo": todo.Cancelled, "waiting": todo.Blocked, "onhold": todo.Blocked,
 }

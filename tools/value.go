@@ -210,7 +210,7 @@ type textLine struct {
 	isKnown     bool   // the box is a known status
 }
 
-func parseLine(view todo.View, line string) textLine {
+func parseLine(line string) textLine {
 	whole := strings.TrimSpace(line)
 	mark := listMarker.FindString(whole)
 	l := textLine{whole: whole, text: whole[len(mark):], isMarked: mark != ""}
@@ -221,10 +221,8 @@ func parseLine(view todo.View, line string) textLine {
 	l.box = strings.TrimSpace(m[1])
 	if status, ok := boxes[l.box]; ok {
 		l.box, l.isKnown = string(status), true
-	} else if word := todo.Fold(l.box); word != "" {
-		isWord := func(w string) bool { return todo.Fold(w) == word }
-		_, l.isKnown = otherStatuses[word]
-		l.isKnown = l.isKnown || slices.ContainsFunc(slices.Concat(view.Accepts(), todo.CoreView().Accepts()), isWord)
+	} else {
+		_, l.isKnown = statusWords[todo.Fold(l.box)]
 	}
 	if l.isKnown {
 		l.text = l.text[len(m[0]):]
@@ -254,13 +252,13 @@ func item(key string, text value, status string) member {
 
 // listed reads a text of numbered lines, bullets or boxes as a list; ok is false for any other text. Lines between
 // them are left out, which the answer says.
-func (r *reader) listed(text string, list wholeList) (elements []member, ok bool) {
+func (r *reader) listed(text, key string) (elements []member, ok bool) {
 	if !strings.Contains(text, "\n") {
 		text = strings.ReplaceAll(text, `\n`, "\n")
 	}
 	var lines []textLine
 	for line := range strings.Lines(text) {
-		if l := parseLine(list.view, line); l.whole != "" {
+		if l := parseLine(line); l.whole != "" {
 			lines = append(lines, l)
 		}
 	}
@@ -270,7 +268,7 @@ func (r *reader) listed(text string, list wholeList) (elements []member, ok bool
 			l.isKnown, l.text = true, l.text[len(m):] // an unknown status, which an error reports
 		}
 		if l.isMarked || l.isKnown {
-			element, _ := l.element(list.text)
+			element, _ := l.element(key)
 			elements = append(elements, element)
 		} else {
 			r.leftOut = append(r.leftOut, todo.Item{Text: l.whole})
@@ -284,15 +282,15 @@ func (r *reader) listed(text string, list wholeList) (elements []member, ok bool
 
 // objects converts texts among elements to items: JSON of an item, a line of a list, or a plain text. asText is true
 // if some were no JSON.
-func (r *reader) objects(elements []member, list wholeList) (items []member, asText bool) {
+func (r *reader) objects(elements []member, key string) (items []member, asText bool) {
 	items = slices.Clone(elements)
 	for i, e := range items {
 		if e.value.kind != '"' {
 			continue
 		}
 		isText := true
-		if items[i] = item(list.text, e.value, string(todo.Pending)); e.value.surrogate == 0 {
-			items[i], isText = parseLine(list.view, e.value.text).element(list.text)
+		if items[i] = item(key, e.value, string(todo.Pending)); e.value.surrogate == 0 {
+			items[i], isText = parseLine(e.value.text).element(key)
 		}
 		asText = asText || isText
 	}

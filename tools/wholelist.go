@@ -225,15 +225,15 @@ func (r *reader) list(args value, l wholeList) (elements []member, isText, ok bo
 	case v.kind == '[' && !slices.ContainsFunc(v.members, func(e member) bool { return e.value.kind == '"' }):
 		return v.members, false, true
 	case v.kind == '[':
-		elements, isText = r.objects(v.members, l)
+		elements, isText = r.objects(v.members, l.text)
 		return elements, isText, true
 	case v.kind == '{':
 		return []member{{value: v}}, false, true
 	case v.given() && v.kind == '"' && v.surrogate == 0:
-		if elements, ok = r.listed(v.text, l); ok {
+		if elements, ok = r.listed(v.text, l.text); ok {
 			return elements, true, true
 		} else if l.takesTexts {
-			elements, isText = r.objects([]member{{value: v}}, l)
+			elements, isText = r.objects([]member{{value: v}}, l.text)
 			return elements, isText, true
 		}
 		r.problemf(l.list, r.words.WrongType, "array", v.name())
