@@ -147,17 +147,13 @@ var debris = regexp.MustCompile("^(\\s|</[A-Za-z_:][-A-Za-z0-9_:.]*>|[\\]}>`])*$
 // fence matches a code fence before such JSON.
 var fence = regexp.MustCompile("^\\s*```[a-z]*\\s")
 
-// unquote parses a string that contains an array or object as JSON, or as a Python literal (V5). ok is false for any
-// other value.
+// unquote parses a string that contains an array or object as JSON (V5). ok is false for any other value.
 func (v value) unquote() (inner value, ok bool) {
 	text := v.inBrackets()
 	if text == "" {
 		return value{}, false
 	}
 	inner, err := parse([]byte(text), debris)
-	if err != nil {
-		inner, err = parse(fromPython(text), debris)
-	}
 	return inner, err == nil
 }
 
@@ -300,25 +296,4 @@ func (r *reader) objects(elements []member, key string) (items []member, asText 
 // noteLeftOut adds a note about the lines of a text that were left out.
 func (r *reader) noteLeftOut(d *todo.Draft) {
 	d.Note(fmt.Sprintf(r.words.LeftOut, firstFew(r.words, r.leftOut)))
-}
-
-// python matches what Python literals write otherwise than JSON: strings, three words, and a comma after the last
-// element. inPython converts the inside of a string to that of a JSON string.
-var (
-	python   = regexp.MustCompile(`(?s)'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\b(?:True|False|None)\b|,\s*[\]}]`)
-	inPython = strings.NewReplacer(`\\`, `\\`, `\'`, `'`, `\"`, `\"`, `\x`, `\u00`, `"`, `\"`, "\n", `\n`, "\t", `\t`)
-)
-
-// fromPython converts a Python literal to JSON. The result for other texts is not valid JSON.
-func fromPython(text string) []byte {
-	words := map[string]string{"True": "true", "False": "false", "None": "null"}
-	return python.ReplaceAllFunc([]byte(text), func(found []byte) []byte {
-		switch found[0] {
-		case '\'', '"':
-			return []byte(`"` + inPython.Replace(string(found[1:len(found)-1])) + `"`)
-		case ',':
-			return found[len(found)-1:]
-		}
-		return []byte(words[string(found)])
-	})
 }
