@@ -156,24 +156,18 @@ func todoWrite(o Options, isOwn bool) variant {
 		l.accepted = listUpdated
 	}
 	v := l.tool(todosInput[todoWriteItem]{})
-	v.allStatuses, v.shows = all, nil
+	v.allStatuses = all
 	if o.ItemIDs {
 		v.shows = append(v.shows, "id")
 	}
 	if all {
 		v.shows = append(v.shows, "reason")
 	}
-	v.prune = func(in, out *jsonschema.Schema) {
+	v.prune = func(in *jsonschema.Schema) {
 		l.limits(in)
-		if !o.ItemIDs {
-			remove(in, "todos", "id")
-		}
-		if !all {
-			remove(in, "todos", "reason")
-			for status, word := range listed.Words {
-				if word != string(status) {
-					remove(out, "counts", string(status))
-				}
+		for _, field := range []string{"id", "reason"} {
+			if !slices.Contains(v.shows, field) {
+				remove(in, "todos", field)
 			}
 		}
 	}
@@ -206,7 +200,7 @@ type titleInput struct {
 	Status statusWord `json:"status" jsonschema:"description=How far it is"`
 }
 
-// setTodoListItem is an item in the arguments and results of SetTodoList. Priority and DueDate are any text (K5).
+// setTodoListItem is an item in the arguments of SetTodoList. Priority and DueDate are any text (K5).
 type setTodoListItem struct {
 	titleInput
 	Priority string `json:"priority,omitempty" jsonschema:"description=In any words"`

@@ -91,11 +91,10 @@ type variant struct {
 	byList bool                  // list_id is required
 	// bare is the field that an array sent in place of the arguments object stands for; empty for a tool that accepts
 	// any arguments.
-	bare string
-	// prune adapts the schemas of arguments and results to the options; nil leaves them.
-	prune       func(in, out *jsonschema.Schema)
-	allStatuses bool // the schema lists all core statuses
-	saysOutput  bool // results have the fields of K3
+	bare        string
+	prune       func(in *jsonschema.Schema) // adapts the schema of the arguments to the options; nil leaves it
+	allStatuses bool                        // the schema lists all core statuses
+	saysOutput  bool                        // results have the fields of K3
 	// read returns the call for some arguments and adds their problems to r.
 	read func(r *reader, args value) *Call
 	// answer returns what a call did, empty if its item is not on the list, and lines about the list; perhaps none.
@@ -201,8 +200,13 @@ func (t *Tool) publish() (in, out json.RawMessage) {
 		remove(results, "output")
 	}
 	results.Properties.Set("counts", schemaOf(t.counts(nil), nil))
+	for status, word := range t.view.Words {
+		if core, _ := t.view.Core(word); core != status {
+			remove(results, "counts", string(status)) // it is counted as another status
+		}
+	}
 	if t.prune != nil {
-		t.prune(args, results)
+		t.prune(args)
 	}
 	in, _ = json.Marshal(args) // a schema is always valid JSON
 	out, _ = json.Marshal(results)
