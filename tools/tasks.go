@@ -104,16 +104,24 @@ type taskChange struct {
 	blocks  []string // the tasks that wait for it
 }
 
-// taskChange reads the arguments of TaskUpdate. check reads an id.
+// taskChange reads the arguments of TaskUpdate. check reads an id. A field that they lack stays empty in the line.
 func (r *reader) taskChange(args value, check func(v value, path string) string) (c taskChange) {
-	if c.deletes = args.get("status").text == "deleted"; c.deletes {
-		return taskChange{Line: todo.Line{ID: check(args.first("taskId", "task_id", "id"), "taskId")}, deletes: true}
+	c.ID, c.deletes = check(args.first("taskId", "task_id", "id"), "taskId"), args.get("status").text == "deleted"
+	if c.deletes {
+		return c
 	}
-	c.Line = r.task(args, "", args.first("taskId", "task_id", "id"), "taskId", "addBlockedBy", check)
-	c.Active = r.optionalText(args, "activeForm")
+	if status := args.optional("status"); !status.missing() {
+		words := append(TodoWriteView().Accepts(), "deleted")
+		c.Status = r.word(plainly(todo.CoreView(), status), "status", words, append(words, todo.CoreView().Accepts()...))
+	}
+	c.Text, c.Active = r.optionalText(args, "subject"), r.optionalText(args, "activeForm")
 	c.Details = r.detail(args, "", todo.MaxText, "description")
 	c.Reason = r.detail(args, "", todo.MaxText, "reason")
-	c.blocks = r.ids(args, "", check, "addBlocks")
+	c.Owner = r.detail(args, "", todo.MaxDetail, "owner")
+	if owner := args.get("owner"); c.Status == string(todo.Pending) && owner.kind == '"' && !owner.given() {
+		c.Owner = new(string) // without an owner others may take it
+	}
+	c.blocks, c.WaitsFor = r.ids(args, "", check, "addBlocks"), r.ids(args, "", check, "addBlockedBy")
 	return c
 }
 
@@ -313,40 +321,17 @@ func mirrorTasks(r *reader, _, response value) *Call {
 	if response.get("tasks").kind != '[' || len(elements) == 0 {
 		return nil
 	}
-	if len(elements) > todo.MaxItems {
-		r.problemf("tasks", r.words.MostItems, todo.MaxItems, len(elements))
-		return nil
-	}
-	tasks := make([]taskChange, len(elements))
-	for i, e := range elements {
-		path := fmt.Sprintf("tasks[%d]", i)
-		tasks[i].Line = r.task(e.value, path, e.value.get("id"), "id", "blockedBy", r.taskID)
-	}
+	l := wholeList{view: todo.CoreView(), list: "tasks", text: "subject", reads: []string{"blockedBy", "owner"}, takesAnyWord: true}
+	tasks := r.lines(elements, l, true)
 	return &Call{Target: board.Target{Append: true}, Change: func(d *todo.Draft) error {
 		for _, t := range tasks {
 			// A completed task that is unknown may be of the chat's earlier list.
 			if _, isKnown := d.Item(t.ID); isKnown || t.Status != string(todo.Completed) {
-				t.put(d)
+				taskChange{Line: t}.put(d)
 			}
 		}
 		return nil
 	}}
-}
-
-// task reads a task from an object. at is the key of its id, for errors, and waits that of the tasks that come first.
-// A field that the object lacks stays empty in the line.
-func (r *reader) task(v value, path string, id value, at, waits string, check func(v value, path string) string) todo.Line {
-	t := todo.Line{ID: check(id, place(path, at)), Text: *cmp.Or(r.detail(v, path, todo.MaxText, "subject"), new(string))}
-	t.WaitsFor = r.ids(v, path, check, waits)
-	if status := v.optional("status"); !status.missing() {
-		taskWords := append(TodoWriteView().Accepts(), "deleted")
-		t.Status = r.word(plainly(todo.CoreView(), status), place(path, "status"), taskWords, append(taskWords, todo.CoreView().Accepts()...))
-	}
-	t.Owner = r.detail(v, path, todo.MaxDetail, "owner")
-	if owner := v.get("owner"); t.Status == string(todo.Pending) && owner.kind == '"' && !owner.given() {
-		t.Owner = new(string) // without an owner others may take it
-	}
-	return t
 }
 
 // taskID reads the id of a task, which is a number.

@@ -20,8 +20,8 @@ type wholeList struct {
 	view todo.View // has the tool's words for statuses
 	// list is the key of the list, text of an item's text, and active of its active text, empty for none.
 	list, text, active string
-	// reads are other optional keys that are read: "blockedBy", "priority", "due_date" and "reason" of an item,
-	// "explanation" of the call.
+	// reads are other optional keys that are read: "blockedBy", "owner", "priority", "due_date" and "reason" of an
+	// item, "explanation" of the call.
 	reads  []string
 	partly partly // which calls change only the items that they name
 	policy Policy
@@ -310,6 +310,8 @@ func (r *reader) line(v value, path string, l wholeList, merge bool) todo.Line {
 			line.Priority = r.detail(v, path, todo.MaxDetail, key)
 		case "due_date":
 			line.DueDate = r.detail(v, path, todo.MaxDetail, key)
+		case "owner":
+			line.Owner = r.detail(v, path, todo.MaxDetail, key)
 		case "reason":
 			line.Reason = r.detail(v, path, todo.MaxText, key)
 		}
