@@ -80,8 +80,9 @@ func allowedImports() map[string][]string {
 		"internal/cli/setup":        append([]string{"internal/cli/app", "internal/cli/run"}, everything...),
 
 		// tests alone import these
-		"internal/chattest":           everything,
+		"internal/chattest":           append([]string{"internal/plantest"}, everything...),
 		"internal/checktest":          {},
+		"internal/plantest":           {model},
 		"internal/programtest":        {"internal/cli/app", "internal/render"},
 		"internal/replicas":           {},
 		"internal/store/postgrestest": {},

@@ -14,6 +14,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
+	"github.com/todo-mcp/todo-mcp/internal/plantest"
 	"github.com/todo-mcp/todo-mcp/internal/render"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server"
@@ -186,7 +187,7 @@ func (s *stage) Fact(list, word string) (string, bool) {
 	}
 	fact, known := map[string]string{
 		"revision": fmt.Sprint(l.Revision), "archived": fmt.Sprint(l.Archived), "replaced-by": l.ReplacedBy,
-		"board": fmt.Sprint(l.OnBoard(time.Now())), "title": l.Title(), "items": chattest.Show(l.Items), "ids": strings.Join(ids, " "),
+		"board": fmt.Sprint(l.OnBoard(time.Now())), "title": l.Title(), "items": plantest.Show(l.Items), "ids": strings.Join(ids, " "),
 		"agent": l.List.Agent, "parent": l.List.Parent, "chat": l.List.Chat, "folder": l.List.Workspace,
 		"subs": strings.Join(agents, ", "), "person": fmt.Sprint(l.Writer.Person),
 		"writer": l.Writer.Client + ", " + l.Writer.Variant, "beside": beside(l), "told": beside(render.Document(l).Snapshot()),

@@ -16,6 +16,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
+	"github.com/todo-mcp/todo-mcp/internal/plantest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
@@ -180,8 +181,8 @@ func TestForeignListIsUnknownOverTheWire(t *testing.T) {
 				}
 			}
 		}
-		if l := r.Load(foreign); l.Revision != 1 || chattest.Show(l.Items) != "p:theirs" {
-			t.Errorf("34: the list is %s at revision %d", chattest.Show(l.Items), l.Revision)
+		if l := r.Load(foreign); l.Revision != 1 || plantest.Show(l.Items) != "p:theirs" {
+			t.Errorf("34: the list is %s at revision %d", plantest.Show(l.Items), l.Revision)
 		}
 		r.Expect()
 	})

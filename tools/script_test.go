@@ -17,8 +17,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
-	"github.com/todo-mcp/todo-mcp/internal/chattest"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
+	"github.com/todo-mcp/todo-mcp/internal/plantest"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/prompts"
@@ -206,11 +206,11 @@ func arguments(args string) string {
 	return args
 }
 
-// todos returns the arguments of TodoWrite for a plan in short ([chattest.Parse]), in which a
+// todos returns the arguments of TodoWrite for a plan in short ([plantest.Parse]), in which a
 // reason stands behind a bar.
 func todos(plan string) string {
 	items := []string{}
-	for _, i := range chattest.Parse(plan) {
+	for _, i := range plantest.Parse(plan) {
 		text, reason, hasReason := strings.Cut(i.Text, "|")
 		item := fmt.Sprintf(`{"content":%q,"activeForm":%q,"status":%q`, text, "Doing "+text, i.Status)
 		if hasReason {

@@ -12,6 +12,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/account"
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
+	"github.com/todo-mcp/todo-mcp/internal/plantest"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
@@ -331,16 +332,14 @@ func newDiary(t *testing.T) *diary {
 	return d
 }
 
-// write has the agent of a chat in a folder write a list at a time: the first letters of
-// statuses and the texts, "c:A b:B". A chat "main/helper" is a sub-agent's.
+// write has the agent of a chat in a folder write a plan at a time. A chat "main/helper" is
+// a sub-agent's.
 func (d *diary) write(at, chat, folder, items string) {
 	d.t.Helper()
 	d.at(at)
-	words := map[string]string{"p": "pending", "i": "in_progress", "c": "completed", "f": "failed", "b": "blocked"}
 	var lines []todo.Line
-	for _, word := range strings.Fields(items) {
-		status, text, _ := strings.Cut(word, ":")
-		lines = append(lines, todo.Line{Text: text, Status: words[status]})
+	for _, i := range plantest.Parse(items) {
+		lines = append(lines, todo.Line{Text: i.Text, Status: string(i.Status)})
 	}
 	target := board.Target{Conversation: board.Conversation{Key: chat, Workspace: folder}, Lines: lines, View: todo.CoreView()}
 	if main, agent, ok := strings.Cut(chat, "/"); ok {

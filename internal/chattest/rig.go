@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/plantest"
 	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/store/sqlite"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
@@ -139,7 +140,7 @@ func (r *Rig) Newest() string {
 func (r *Rig) Lists() (out []string) {
 	r.Helper()
 	for _, l := range r.Found() {
-		out = append(out, Show(l.Items))
+		out = append(out, plantest.Show(l.Items))
 	}
 	return out
 }

@@ -1,0 +1,66 @@
+// Package plantest reads and writes the short form in which tests have plans: "p:Read it i:Fix the bug".
+//
+// For each item it has the letter of its status, a colon and its text. The letters are the first ones of the core's
+// words, but x for cancelled. "p#2:Fix it" is an item with its id.
+package plantest
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/todo-mcp/todo-mcp/internal/todo"
+)
+
+var item, statuses = letters()
+
+func letters() (*regexp.Regexp, map[string]todo.Status) {
+	all, statuses := "", make(map[string]todo.Status)
+	for _, s := range todo.Statuses() {
+		all += letter(s)
+		statuses[letter(s)] = s
+	}
+	return regexp.MustCompile(`(?:^| )([` + all + `])(?:#(\w+))?:`), statuses
+}
+
+// Parse reads a plan.
+func Parse(plan string) []todo.Item {
+	items := []todo.Item{}
+	found := item.FindAllStringSubmatchIndex(plan, -1)
+	for n, at := range found {
+		end := len(plan)
+		if n+1 < len(found) {
+			end = found[n+1][0]
+		}
+		id := ""
+		if at[4] >= 0 {
+			id = plan[at[4]:at[5]]
+		}
+		items = append(items, todo.Item{ID: id, Text: plan[at[1]:end], Status: statuses[plan[at[2]:at[3]]]})
+	}
+	return items
+}
+
+// Show is the inverse of [Parse], without ids.
+func Show(items []todo.Item) string {
+	return show(items, func(todo.Item) string { return "" })
+}
+
+// ShowIDs is the inverse of [Parse].
+func ShowIDs(items []todo.Item) string {
+	return show(items, func(i todo.Item) string { return "#" + i.ID })
+}
+
+func show(items []todo.Item, id func(todo.Item) string) string {
+	var out []string
+	for _, i := range items {
+		out = append(out, letter(i.Status)+id(i)+":"+i.Text)
+	}
+	return strings.Join(out, " ")
+}
+
+func letter(s todo.Status) string {
+	if s == todo.Cancelled {
+		return "x"
+	}
+	return string(s[:1])
+}
