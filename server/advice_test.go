@@ -155,7 +155,7 @@ func TestAdviceNamesWhatSchemasHave(t *testing.T) {
 	for _, language := range prompts.Languages() {
 		words := checktest.Must(prompts.WordsIn(language))(t)
 		sentences := map[string]string{}
-		for field, text := range reflect.ValueOf(words).Fields() {
+		for field, text := range reflect.ValueOf(*words).Fields() {
 			sentences[field.Name] = text.String()
 		}
 		texts := checktest.Must(prompts.New("", language))(t)

@@ -162,8 +162,8 @@ func (r *reader) text(v value, path string, limit int) string {
 	return text
 }
 
-// status reads one of a view's words for statuses, in any case and with any signs between its parts; with anyWord also
-// another tool's word. Errors do not name words that the view does not list.
+// status reads the status of the object at a path, one of a view's words in any case and with any signs between its
+// parts; with anyWord also another tool's word. Errors do not name words that the view does not list.
 func (r *reader) status(v value, path string, view todo.View, anyWord bool) string {
 	if anyWord {
 		v = plainly(view, v)
@@ -175,7 +175,7 @@ func (r *reader) status(v value, path string, view todo.View, anyWord bool) stri
 	if view.Unlisted {
 		all = append(all, todo.CoreView().Accepts()...)
 	}
-	return r.word(v, path, words, all)
+	return r.word(v, place(path, "status"), words, all)
 }
 
 // word reads one of all words; an error names the listed ones.

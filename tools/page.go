@@ -48,7 +48,7 @@ func viewAnswer(_ *prompts.Words, _ *Call, out board.Outcome) (said, lines strin
 
 func (r *reader) tick(args value) *Call {
 	item := r.id(args.get("item_id"), "item_id", true)
-	status := todo.Status(r.status(args.get("status"), "status", todo.CoreView(), false))
+	status := todo.Status(r.status(args.get("status"), "", todo.CoreView(), false))
 	seen := r.revision(args.optional("revision"), "revision")
 	return &Call{Edit: todo.Edit{Do: todo.EditStatus, Item: item, Status: status, Seen: seen}}
 }

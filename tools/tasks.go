@@ -71,7 +71,7 @@ func readTaskCreate(r *reader, args value) *Call {
 		line.Active = r.optionalText(args, "activeForm", "active_form")
 	}
 	if status := args.optional("status"); !status.missing() {
-		line.Status = r.status(status, "status", TodoWriteView(), true)
+		line.Status = r.status(status, "", TodoWriteView(), true)
 	}
 	return &Call{Target: board.Target{Append: true}, Change: func(d *todo.Draft) error { return appendLines(d, r.words, line) }}
 }

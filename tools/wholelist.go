@@ -300,7 +300,7 @@ func (r *reader) line(v value, path string, l wholeList, merge bool) todo.Line {
 		line.Text = r.text(text, at, todo.MaxText)
 	}
 	if status := v.get("status"); !merge && !l.takesTexts || status.given() {
-		line.Status = r.status(status, path+".status", l.view, l.takesAnyWord)
+		line.Status = r.status(status, path, l.view, l.takesAnyWord)
 	}
 	for _, key := range l.reads {
 		switch key {

@@ -387,10 +387,9 @@ func FuzzMarkdown(f *testing.F) {
 			what = "<del>" + what + "</del> <em>(cancelled: " + note + ")</em>"
 		case todo.InProgress:
 			what += " <em>(in progress: " + note + ")</em>"
-		case todo.Failed:
-			what += " <em>(failed: " + note + ")</em>"
-		case todo.Blocked:
-			what += " <em>(blocked: " + note + ")</em>"
+		case todo.Pending:
+		default:
+			what += " <em>(" + string(one.Status) + ": " + note + ")</em>"
 		}
 		want := fmt.Sprintf(`<li><input %sdisabled="" type="checkbox"> %s <em>(priority: %s, due: %[3]s)</em></li>`, checked, what, note)
 		var page strings.Builder
