@@ -135,14 +135,11 @@ func (l wholeList) read(r *reader, args value) *Call {
 		title = todo.OneLine(v.text, todo.MaxTitle)
 	}
 	return &Call{Target: target, Title: title, Change: func(d *todo.Draft) error {
-		if err := r.checkLengths(d, l, lines); err != nil {
+		if err := r.check(d, l, lines, merge); err != nil {
 			return err
 		}
 		var unknown []string
 		if merge || l.partly == byIDs && len(lines) > 0 && lines[0].ID != "" && d.Names(l.view, lines) {
-			if err := r.checkNew(d, l, lines); err != nil {
-				return err
-			}
 			unknown = d.Put(l.view, lines...)
 			noteEarly(d, r.words)
 		} else {
@@ -172,34 +169,26 @@ func (l wholeList) isMerge(args value, elements []member) bool {
 	})
 }
 
-// checkLengths returns an error for lines that exceed the tool's own limit of texts. A line may repeat what an item is
-// called, however long: an agent may send back what others wrote (T2).
-func (r *reader) checkLengths(d *todo.Draft, l wholeList, lines []todo.Line) error {
+// check returns an error for lines that exceed the tool's own limit of texts, and with merge for those without a text
+// that name no item. A line may repeat what an item is called, however long: an agent may send back what others wrote
+// (T2).
+func (r *reader) check(d *todo.Draft, l wholeList, lines []todo.Line, merge bool) error {
 	check, names := reader{words: r.words}, map[string]bool(nil)
-	tooLong := func(text string) bool { return l.maxText > 0 && utf8.RuneCountInString(text) > l.maxText }
 	for i, line := range lines {
-		if !tooLong(line.Text) && !tooLong(line.Active) {
-			continue
-		}
-		if names == nil {
-			names = todo.Names(d.Items())
-		}
-		for n, text := range []string{line.Text, line.Active} {
-			if tooLong(text) && !names[todo.Fold(text)] && !names[todo.Fold(line.Text)] {
-				path := fmt.Sprintf("%s[%d].%s", l.list, i, []string{l.text, l.active}[n])
-				check.problemf(path, r.words.TooLong, l.maxText, utf8.RuneCountInString(text))
-			}
-		}
-	}
-	return check.err()
-}
-
-// checkNew returns an error for lines without a text that name no item.
-func (r *reader) checkNew(d *todo.Draft, l wholeList, lines []todo.Line) error {
-	check := reader{words: r.words}
-	for i, line := range lines {
-		if line.Text == "" && !d.Names(l.view, lines[i:i+1]) {
+		if merge && line.Text == "" && !d.Names(l.view, lines[i:i+1]) {
 			check.problem(fmt.Sprintf("%s[%d].%s", l.list, i, l.text), r.words.Required)
+		}
+		for _, sent := range [...]struct{ key, text string }{{l.text, line.Text}, {l.active, line.Active}} {
+			length := utf8.RuneCountInString(sent.text)
+			if length <= cmp.Or(l.maxText, todo.MaxText) {
+				continue
+			}
+			if names == nil {
+				names = todo.Names(d.Items())
+			}
+			if !names[todo.Fold(sent.text)] && !names[todo.Fold(line.Text)] {
+				check.problemf(fmt.Sprintf("%s[%d].%s", l.list, i, sent.key), r.words.TooLong, l.maxText, length)
+			}
 		}
 	}
 	return check.err()
