@@ -126,32 +126,10 @@ func unfinishedLists(r *request, wanted string) ([]todo.Snapshot, error) {
 	return lists[:min(len(lists), 1)], nil
 }
 
-// completions completes the argument of the prompt resume with names and titles of unfinished lists.
-type completions struct{}
-
-// CompletePromptArgument implements mcpserver.PromptCompletionProvider.
-func (completions) CompletePromptArgument(ctx context.Context, prompt string, arg mcp.CompleteArgument, _ mcp.CompleteContext) (*mcp.Completion, error) {
-	out := &mcp.Completion{Values: []string{}}
-	if prompt != "resume" || arg.Name != "list" {
-		return out, nil
-	}
-	lists, err := unfinished(identified(ctx, nil))
-	for _, l := range lists {
-		name := cmp.Or(l.List.Name, todo.Cut(l.Title(), maxCompletion))
-		fits := strings.HasPrefix(strings.ToLower(name), strings.ToLower(arg.Value))
-		if fits && len(out.Values) < maxCompletions && !slices.Contains(out.Values, name) {
-			out.Values = append(out.Values, name)
-		}
-	}
-	return out, err
-}
-
 const (
-	jsonType       = "application/json"
-	maxListed      = 100 // lists of the resource todo://lists
-	maxChoices     = 10  // lists that [choices] names
-	maxCompletion  = 60  // runes of a title that is offered, since the beginning of one names a list
-	maxCompletions = 100 // values that MCP allows
+	jsonType   = "application/json"
+	maxListed  = 100 // lists of the resource todo://lists
+	maxChoices = 10  // lists that [choices] names
 )
 
 func (s *Server) addResources() {

@@ -98,8 +98,8 @@ func New(c Config) (*Server, error) {
 	hooks.AddOnError(noteMisread)
 	s.mcp = mcpserver.NewMCPServer("todo-mcp", c.Version, mcpserver.WithTitle("Todo lists"), mcpserver.WithInstructions(c.instructions()),
 		mcpserver.WithToolCapabilities(false), mcpserver.WithResourceCapabilities(true, false), mcpserver.WithPromptCapabilities(false),
-		mcpserver.WithCompletions(), mcpserver.WithPromptCompletionProvider(completions{}), mcpserver.WithHooks(hooks),
-		mcpserver.WithCacheHints(0, mcp.CacheScopePrivate), mcpserver.WithExtensions(map[string]any{card.Extension: map[string]any{}}))
+		mcpserver.WithHooks(hooks), mcpserver.WithCacheHints(0, mcp.CacheScopePrivate),
+		mcpserver.WithExtensions(map[string]any{card.Extension: map[string]any{}}))
 	for _, tool := range s.published() {
 		s.addTool(describe(tool), tool, s.call)
 	}

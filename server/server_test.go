@@ -162,7 +162,6 @@ func TestForeignListIsUnknownOverTheWire(t *testing.T) {
 					"tick":        {"tools/call", `{"name":"todo_list_tick","arguments":{"list_id":"LIST","item_id":"1","status":"completed","revision":1}}`},
 					"resource":    {"resources/read", `{"uri":"todo://lists/LIST"}`},
 					"resume":      {"prompts/get", `{"name":"resume","arguments":{"list":"LIST"}}`},
-					"completion":  {"completion/complete", `{"ref":{"type":"ref/prompt","name":"resume"},"argument":{"name":"list","value":"LIST"}}`},
 					"subscribing": {"resources/subscribe", `{"uri":"todo://lists/LIST"}`},
 				} {
 					ask := func(list string) string {
@@ -189,7 +188,7 @@ func TestForeignListIsUnknownOverTheWire(t *testing.T) {
 }
 
 // The client of the official Go SDK works over HTTP and over a pipe, in both eras: tools of two
-// variants, resources, prompts, completion and a subscription.
+// variants, resources, prompts and a subscription.
 func TestOfficialClient(t *testing.T) {
 	for name, connect := range map[string]func(*testing.T, *server.Server) mcp.Transport{
 		"http": func(t *testing.T, s *server.Server) mcp.Transport {
@@ -248,11 +247,6 @@ func useAsClient(t *testing.T, transport mcp.Transport, era string) {
 	}{"resume": {nil, "- #2 B"}, "plan": {map[string]string{"goal": "ship {{goal}}"}, "ship {{goal}}"}} {
 		prompt := checktest.Must(session.GetPrompt(ctx, &mcp.GetPromptParams{Name: name, Arguments: of.arguments}))(t)
 		checktest.Has(t, name, prompt.Messages[0].Content.(*mcp.TextContent).Text, of.want)
-	}
-	offered := checktest.Must(session.Complete(ctx, &mcp.CompleteParams{Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: "resume"},
-		Argument: mcp.CompleteParamsArgument{Name: "list"}}))(t)
-	if len(offered.Completion.Values) != 1 {
-		t.Errorf("completion: %+v", offered)
 	}
 }
 

@@ -118,7 +118,7 @@ func messages(list string) (messages []string) {
 	}
 	for _, message := range []string{`"resources/read","params":{"uri":"todo://list"}`, `"resources/read","params":{"uri":"todo://lists/` + marker + `"}`, `"resources/read","params":{"uri":"todo://lists/` + list + `"}`,
 		`"prompts/get","params":{"name":"resume"}`, `"prompts/get","params":{"name":"plan","arguments":{"goal":"` + marker + `"}}`, `"resources/subscribe","params":{"uri":"todo://list"}`,
-		`"completion/complete","params":{"ref":{"type":"ref/prompt","name":"resume"},"argument":{"name":"list","value":"` + marker + `"}}`, `"` + marker + `"`} {
+		`"` + marker + `"`} {
 		messages = append(messages, `{"jsonrpc":"2.0","id":1,"method":`+message+`}`)
 	}
 	return append(messages, `{"`+marker+`":`)
