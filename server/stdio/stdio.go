@@ -13,7 +13,6 @@ import (
 	"errors"
 	"io"
 	"math"
-	"os"
 	"sync"
 	"time"
 
@@ -25,9 +24,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/jsonrpc"
 )
 
-// Serve serves one client until its input ends, its output is closed, ctx ends, or the client was killed and other
-// processes hold the pipe (BAD-INPUT 164). Streams of subscriptions/listen run beside other messages. If the client
-// leaves an answer unread for the server's StopTimeout after the end, the messages that were read are handled for up
+// Serve serves one client until its input ends, its output is closed, or ctx ends. Streams of subscriptions/listen
+// run beside other messages. If the client leaves an answer unread for the server's StopTimeout after the end, the messages that were read are handled for up
 // to a second more, without answers (BAD-INPUT 68). When ctx has ended, unfinished calls are then cut off (BAD-INPUT
 // 58).
 //
@@ -76,7 +74,6 @@ func Serve(ctx context.Context, s *server.Server, from io.Reader, out io.Writer)
 	notifications := s.Notifications(t.peer)
 	defer notifications.Close()
 	t.open.Go(func() { _ = notifications.Serve(streams, func(n mcp.JSONRPCNotification) error { return t.send(n) }) })
-	t.watch = sync.OnceFunc(func() { t.open.Go(func() { t.watchParent(streams, in, hangUp) }) })
 	t.handleAll(in)
 	endStreams()
 	t.open.Wait()
@@ -98,8 +95,7 @@ type transport struct {
 	lines   chan []byte     // to be written
 	givenUp context.Context // ends when nothing more is written
 
-	hasRoots bool   // the client declared roots, and roots/list was not sent
-	watch    func() // starts watchParent
+	hasRoots bool // the client declared roots, and roots/list was not sent
 }
 
 const (
@@ -113,7 +109,6 @@ type input struct {
 	mu      sync.Mutex
 	changed *sync.Cond
 	ahead   bytes.Buffer
-	chunks  int   // how many were read
 	err     error // the error behind ahead; nil while there may be more
 }
 
@@ -142,17 +137,9 @@ func (i *input) add(chunk []byte, err error) bool {
 		i.changed.Wait()
 	}
 	i.ahead.Write(chunk)
-	i.chunks++
 	i.err = cmp.Or(i.err, err)
 	i.changed.Broadcast()
 	return i.err == nil
-}
-
-// heard returns how many chunks were read, and whether there is no room for more.
-func (i *input) heard() (chunks int, isFull bool) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.chunks, i.ahead.Len() >= maxAhead
 }
 
 // Read implements io.Reader.
@@ -239,7 +226,6 @@ func (t *transport) handle(line []byte) {
 		return
 	case m.Method == string(mcp.MethodInitialize):
 		t.hasRoots = t.peer.Introduce(m)
-		t.watch()
 	}
 	answer, _ := t.server.Handle(t.calls, t.peer, m)
 	_ = t.send(answer)
@@ -306,48 +292,4 @@ func (t *transport) send(m mcp.JSONRPCMessage) error {
 	case <-t.givenUp.Done():
 	}
 	return nil
-}
-
-const (
-	parentTick    = 2 * time.Second // how often the parent process is checked
-	answerTimeout = 5 * time.Second // for a client whose process seems to be gone
-	pingRequest   = "todo-mcp-ping" // the id of the ping that asks whether it is
-)
-
-// getppid returns the id of the parent process; tests set it.
-var getppid = os.Getppid
-
-// watchParent calls hangUp when the client was killed while another process, such as a fork of it, holds its end of
-// the pipe. The parent process at initialize is the client, or what started the server for it. When that is gone, the
-// client is sent a ping; any message then shows that it lives, and the watch ends (docs/spec/decisions.md). On
-// Windows a process keeps the id of a parent that is gone.
-func (t *transport) watchParent(ctx context.Context, in *input, hangUp func()) {
-	parent := getppid()
-	ticker := time.NewTicker(parentTick)
-	defer ticker.Stop()
-	for getppid() == parent {
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-	select {
-	case <-ticker.C: // to read what the client wrote before
-	case <-ctx.Done():
-		return
-	}
-	before, _ := in.heard()
-	t.open.Go(func() { // it waits if nobody reads
-		_ = t.send(mcp.JSONRPCRequest{JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(pingRequest), Request: mcp.Request{Method: string(mcp.MethodPing)}})
-	})
-	select {
-	case <-time.After(answerTimeout):
-	case <-ctx.Done():
-		return
-	}
-	if now, isFull := in.heard(); now == before && !isFull {
-		t.server.Log.Warn("the client has gone, though its end of the pipe is open")
-		hangUp()
-	}
 }
