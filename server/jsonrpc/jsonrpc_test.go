@@ -18,44 +18,13 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// The scanner finds the id and the method wherever they are in a message, written in pieces of any
-// size. For a message that is not a request it returns no id.
-func TestScanner(t *testing.T) {
-	long := strings.Repeat("x", 5000)
-	for name, c := range map[string]struct{ message, id, method string }{
-		"id first":              {`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"a":"` + long + `"}}`, `7`, "tools/call"},
-		"id last":               {`{"method":"tools/call","params":{"a":"` + long + `"},"jsonrpc":"2.0","id":"seven"}`, `"seven"`, "tools/call"},
-		"white space":           {"{ \"id\" : 7 ,\n\"method\"\t:\"ping\" }", `7`, "ping"},
-		"escapes before it":     {`{"params":{"a":"\\\"\\","b":"}]"},"id":7,"method":"ping"}`, `7`, "ping"},
-		"id in a string":        {`{"params":"\"id\":9","method":"ping","id":3}`, `3`, "ping"},
-		"no id":                 {`{"method":"ping","params":{}}`, ``, "ping"},
-		"two ids":               {`{"id":1,"method":"ping","id":2}`, ``, "ping"},
-		"a response":            {`{"id":1,"result":{}}`, ``, ""},
-		"an object as id":       {`{"id":{"a":1},"method":"ping"}`, ``, "ping"},
-		"a long id":             {`{"id":"` + long[:254] + `","method":"ping"}`, `"` + long[:254] + `"`, "ping"},
-		"an escaped key":        {`{"\u0069d":7,"method":"ping"}`, `7`, "ping"},
-		"a cut id":              {`{"method":"ping","id":12`, ``, "ping"},
-		"two messages":          {`{"id":1,"method":"ping"} {"id":2,"method":"ping"}`, `1`, "ping"},
-		"a surrogate in the id": {`{"id":"\ud800","method":"ping"}`, `"\ud800"`, "ping"},
-		"not JSON":              {`hello`, ``, ""},
-		"a text before it":      {`{"method":"ping","text":"` + strings.Repeat(`x\"`, 10_000) + `","id":7}`, `7`, "ping"},
-		"two ids around a text": {`{"id":1,"method":"ping","text":"` + strings.Repeat(long, 10) + `","id":7}`, ``, "ping"},
-		"a text as id":          {`{"method":"ping","id":"` + strings.Repeat(long, 10) + `"}`, ``, "ping"},
-		"much white space":      {`{"method":"ping",` + strings.Repeat(" \n", 20_000) + `"id":7}`, `7`, "ping"},
-	} {
-		for _, piece := range []int{1, 3, 4096} {
-			if m := scan([]byte(c.message), piece); string(m.ID) != c.id || m.Method != c.method {
-				t.Errorf("%s in pieces of %d: id %s, method %q", name, piece, m.ID, m.Method)
-			}
-		}
-	}
-}
-
 // BAD-INPUT 27: On stdio: a line of 100 MB, input that ends inside a message, a closed standard
-// output → Constant memory and an error with the id; a clean exit
+// output → Memory for 8 MiB, and an error with the id if that is in these; a clean exit
 func TestTooLarge(t *testing.T) {
 	for name, c := range map[string]struct{ message, want string }{
 		"tool call":             {`{"id":7,"method":"tools/call","params":{}}`, `"id":7,"result":{"content":[{"type":"text","text":"Error: the call is larger`},
+		"id last":               {"{\"params\":\"\\\"id\\\":9\", \"method\":\"ping\",\n\"\\u0069d\" : \"seven\"}", `"id":"seven","error"`},
+		"a cut id":              {`{"method":"ping","id":12`, `"id":null,"error"`},
 		"two ids":               {`{"id":7,"method":"tools/call","id":7}`, `"id":null,"error"`},
 		"not JSON":              {`hello`, `"id":null,"error"`},
 		"cut off before its id": {`{"method":"ping","params":"`, `"id":null,"error"`},
@@ -63,9 +32,7 @@ func TestTooLarge(t *testing.T) {
 		"result":                {`{"id":7,"result":{}}`, ""},
 		"cut off result":        {`{"id":7,"result":{"a":"`, ""},
 	} {
-		var s jsonrpc.Scanner
-		fmt.Fprint(&s, c.message)
-		answer := jsonrpc.TooLarge(&s)
+		answer := jsonrpc.TooLarge([]byte(c.message))
 		got, err := json.Marshal(answer)
 		if err != nil || (answer == nil) != (c.want == "") || !strings.Contains(string(got), c.want) {
 			t.Errorf("27: %s: answer %s, %v", name, got, err)
@@ -133,13 +100,12 @@ func TestBrief(t *testing.T) {
 	}
 }
 
-// What Read takes, every reader of JSON reads alike, and the scanner, which finds
-// ids in what is too large to read, finds the same id or none. What it refuses
-// leaves at most one valid id, and quotes nothing of the message.
+// What Read takes, every reader of JSON reads alike. What it refuses leaves at most one
+// valid id, and quotes nothing of the message.
 func FuzzMessage(f *testing.F) {
 	for name, message := range servertest.BadMessages() {
 		if !strings.Contains(name, "deep") { // 400 kB each
-			f.Add([]byte(message), uint8(3))
+			f.Add([]byte(message))
 		}
 	}
 	for _, message := range []string{
@@ -147,15 +113,11 @@ func FuzzMessage(f *testing.F) {
 		`{"jsonrpc":"2.0","id":7,"result":{}}`, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`,
 		`{"id":"\u0000","method":"\u0070ing","\u0069d2":[{}]}`, ` {"method" : "ping" , "id" : 9007199254740992 } `,
 	} {
-		f.Add([]byte(message), uint8(0))
+		f.Add([]byte(message))
 	}
-	f.Fuzz(func(t *testing.T, raw []byte, piece uint8) {
+	f.Fuzz(func(t *testing.T, raw []byte) {
 		raw = bytes.Clone(raw) // which Read changes
 		m, err := jsonrpc.Read(raw)
-		scanned := scan(raw, int(piece))
-		if whole := scan(raw, 0); whole.Method != scanned.Method || !bytes.Equal(whole.ID, scanned.ID) {
-			t.Fatalf("in pieces of %d the scanner finds %+v, else %+v", piece, scanned, whole)
-		}
 		var text string
 		var number float64
 		if len(m.ID) > 0 && json.Unmarshal(m.ID, &text) != nil && json.Unmarshal(m.ID, &number) != nil {
@@ -164,13 +126,6 @@ func FuzzMessage(f *testing.F) {
 		if err != nil {
 			checkRefusal(t, m, err)
 			return
-		}
-		// The scanner finds nothing of a response, nor what stands behind its outline.
-		mayMiss := m.Method == "" || len(raw) > 16<<10
-		isID := bytes.Equal(scanned.ID, m.ID) || mayMiss && scanned.ID == nil
-		isMethod := scanned.Method == m.Method || mayMiss && scanned.Method == ""
-		if !isID || !isMethod {
-			t.Fatalf("the scanner finds %q %s, the reader %q %s", scanned.Method, scanned.ID, m.Method, m.ID)
 		}
 		if !utf8.Valid(raw) || !json.Valid(raw) {
 			t.Fatalf("%q is taken", raw)
@@ -215,19 +170,6 @@ func checkBrief(t *testing.T, raw []byte, m jsonrpc.Message) {
 	if params["arguments"] = arguments; !reflect.DeepEqual(whole, brief) {
 		t.Fatalf("%q became %q and %q", raw, m.Brief, m.Arguments)
 	}
-}
-
-// scan scans a message in pieces of a size; 0 is all at once.
-func scan(raw []byte, size int) jsonrpc.Message {
-	var s jsonrpc.Scanner
-	if size == 0 {
-		s.Write(raw)
-	}
-	for ; size > 0 && len(raw) > 0; raw = raw[min(size, len(raw)):] {
-		s.Write(raw[:min(size, len(raw))])
-	}
-	m, _ := s.Message()
-	return m
 }
 
 func checkRefusal(t *testing.T, m jsonrpc.Message, err *jsonrpc.Error) {

@@ -2,8 +2,7 @@
 // answers to refused messages.
 //
 // A message that lenient JSON readers could interpret differently is refused (BAD-INPUT 16 and 21). The answer to a
-// refused message has the request's id if the message has exactly one valid id, on stdio even if the message is too
-// large to be kept in memory (BAD-INPUT 27).
+// refused message has the request's id if the message has exactly one valid id before any error of the syntax.
 package jsonrpc
 
 import (
@@ -64,10 +63,10 @@ func RequestID(id json.RawMessage) (out mcp.RequestId) {
 	return out
 }
 
-// TooLarge returns the answer to a scanned message of more than [todo.MaxRequest] bytes: for a tool call a tool
-// error, which the model sees, and nil for a notification or a response.
-func TooLarge(s *Scanner) mcp.JSONRPCMessage {
-	m, mayBeRequest := s.Message()
+// TooLarge returns the answer to a message of more than [todo.MaxRequest] bytes, which may be cut off: for a tool call
+// a tool error, which the model sees, and nil for a notification or a response.
+func TooLarge(raw []byte) mcp.JSONRPCMessage {
+	m, mayBeRequest := envelope(raw)
 	if !mayBeRequest {
 		return nil
 	}
@@ -82,14 +81,12 @@ func TooLarge(s *Scanner) mcp.JSONRPCMessage {
 // Read reads the envelope of a message. It refuses messages that lenient JSON readers could interpret differently
 // (BAD-INPUT 16, 21 and 81): a message must be one JSON object of valid UTF-8 with nothing after it, with keys that
 // differ in more than case and an id that is a string or an integer. Lone surrogates are accepted here; the tools
-// report them with their position. With an error Read returns the id and the method if [Scanner] finds them. It
-// changes raw: where the protocol has an object, [] becomes {} (BAD-INPUT 163).
+// report them with their position. With an error Read returns the id and the method if they come before any error of
+// the syntax. It changes raw: where the protocol has an object, [] becomes {} (BAD-INPUT 163).
 func Read(raw []byte) (m Message, err *Error) {
 	defer func() {
 		if err != nil {
-			var scan Scanner
-			scan.Write(raw)
-			m, _ = scan.Message()
+			m, _ = envelope(raw)
 		}
 	}()
 	r := reader{raw: raw}
@@ -295,74 +292,27 @@ func checkID(id json.RawMessage) *Error {
 	return nil
 }
 
-// Scanner finds the id and the method of a message that is too long or broken to be decoded: a client that is
-// answered without the id waits for its own timeout. The message is written to it in pieces of any size.
-type Scanner struct {
-	depth   int  // nesting of the current byte; 1 is the message object itself
-	quoted  bool // within a string
-	escaped bool // after a backslash in a string
-	// outline is the first maxOutline bytes of the message object, without deeper levels, and with [] for strings of
-	// more than maxText bytes.
-	outline []byte
-	text    int // where the last string begins in outline
-}
-
-const (
-	maxOutline = 16 << 10
-	maxText    = 8 << 10
-)
-
-// Write scans the next piece of the message. It never fails.
-func (s *Scanner) Write(p []byte) (int, error) {
-	for _, b := range p {
-		before, inText := s.depth, s.quoted
-		switch {
-		case s.quoted:
-			s.quoted = s.escaped || b != '"'
-			s.escaped = !s.escaped && b == '\\'
-		case b == '"':
-			s.quoted, s.text = true, len(s.outline)
-		case b == '{' || b == '[':
-			s.depth++
-		case b == '}' || b == ']':
-			s.depth--
-		case b == '\t' || b == '\r' || b == '\n':
-			b = ' '
-		}
-		switch n := len(s.outline); {
-		case min(before, s.depth) > 1 || n >= maxOutline:
-		case inText && n-s.text >= maxText:
-			if !s.quoted {
-				s.outline = append(s.outline[:s.text], "[]"...)
-			}
-		case inText || b != ' ' || n > 0 && s.outline[n-1] != ' ':
-			s.outline = append(s.outline, b)
-		}
-	}
-	return len(p), nil
-}
-
-// Message returns the method and the id; other fields are zero. The id is nil unless its key came exactly once with a
-// valid value. Without a method both are empty: the message may be a response, and the client could take an answer to
-// it for the answer to one of its own requests.
+// envelope returns the method and the id of a message that is broken, too long or cut off; other fields are zero. It
+// reads up to an error of the syntax: a client that is answered without the id waits for its own timeout. The id is nil
+// unless its key came exactly once with a valid value. Without a method both are empty: the message may be a response,
+// and the client could take an answer to it for the answer to one of its own requests.
 //
 // mayBeRequest says whether the message must be answered. It is false for a response, and for a whole message with a
 // method and no id; a cut-off part may have had an id.
-func (s *Scanner) Message() (m Message, mayBeRequest bool) {
-	d := jsontext.NewDecoder(bytes.NewReader(s.outline), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+func envelope(raw []byte) (m Message, mayBeRequest bool) {
+	d := jsontext.NewDecoder(bytes.NewBuffer(raw[:len(raw):len(raw)]), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 	ids, isResponse := 0, false
 	begin, err := d.ReadToken()
 	for isObject := begin.Kind() == '{'; isObject && err == nil && d.PeekKind() == '"'; {
 		name, _ := d.ReadToken()
-		key, value := name.String(), []byte(nil)
-		value, err = d.ReadValue()
-		if value = bytes.Clone(value); d.PeekKind() == 0 {
+		key, value := name.String(), jsontext.Value(nil)
+		if value, err = d.ReadValue(); d.InputOffset() == int64(len(raw)) {
 			value = nil // it may be cut off
 		}
 		switch key {
 		case "id":
 			ids++
-			m.ID = value
+			m.ID = bytes.Clone(value)
 		case "method":
 			m.Method = ""
 			_ = json.Unmarshal(value, &m.Method)
@@ -376,5 +326,5 @@ func (s *Scanner) Message() (m Message, mayBeRequest bool) {
 	if ids != 1 || checkID(m.ID) != nil {
 		m.ID = nil
 	}
-	return m, ids > 0 || s.depth != 0 || len(s.outline) >= maxOutline
+	return m, ids > 0 || d.PeekKind() != '}'
 }

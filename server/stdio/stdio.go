@@ -1,7 +1,7 @@
 // Package stdio serves one MCP client over a pipe, usually standard input and output.
 //
 // Messages are handled one after the other in the order in which they arrive. Each message that was read is answered
-// before [Serve] returns, unless nobody reads the answers. A message of any length needs a constant amount of memory.
+// before [Serve] returns, unless nobody reads the answers. Of a message of any length 8 MiB at most are in memory.
 package stdio
 
 import (
@@ -100,6 +100,7 @@ type transport struct {
 
 const (
 	maxAhead   = 512 << 10             // bytes that are read ahead; then the pipe fills and the client waits
+	maxLine    = 8 << 20               // bytes of a line in which the id of a message that is too large is found
 	arriving   = 20 * time.Millisecond // how long input is read after the server was told to stop
 	unanswered = time.Second           // how long messages are handled whose answers nobody reads
 )
@@ -167,23 +168,14 @@ func (i *input) stop(drop bool) {
 	i.changed.Broadcast()
 }
 
-// readLine reads up to a line break or the end of input. It keeps at most [todo.MaxRequest] bytes; a longer line goes
-// to the scanner tooLong, which is nil for others.
-func readLine(r *bufio.Reader) (line []byte, tooLong *jsonrpc.Scanner, err error) {
+// readLine reads up to a line break or the end of input. It keeps at most maxLine bytes.
+func readLine(r *bufio.Reader) ([]byte, error) {
+	var line bytes.Buffer
 	for {
 		part, err := r.ReadSlice('\n')
-		if tooLong == nil && len(line)+len(part) > todo.MaxRequest+1 {
-			tooLong = &jsonrpc.Scanner{}
-			tooLong.Write(line)
-			line = nil
-		}
-		if tooLong != nil {
-			tooLong.Write(part)
-		} else {
-			line = append(line, part...)
-		}
+		line.Write(part[:min(len(part), maxLine-line.Len())])
 		if !errors.Is(err, bufio.ErrBufferFull) {
-			return bytes.TrimSpace(line), tooLong, err
+			return bytes.TrimSpace(line.Bytes()), err
 		}
 	}
 }
@@ -192,12 +184,12 @@ func readLine(r *bufio.Reader) (line []byte, tooLong *jsonrpc.Scanner, err error
 func (t *transport) handleAll(in *input) {
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
-		line, tooLong, err := readLine(r)
+		line, err := readLine(r)
 		switch {
 		case errors.Is(err, errStopped):
 			return // the line is incomplete
-		case tooLong != nil:
-			_ = t.send(jsonrpc.TooLarge(tooLong))
+		case len(line) > todo.MaxRequest:
+			_ = t.send(jsonrpc.TooLarge(line))
 		case len(line) > 0:
 			t.handle(line)
 		}

@@ -131,8 +131,8 @@ func (e *filler) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// BAD-INPUT 27: the answer has the message's id, wherever that is; a response is not answered.
-// (40 MB in the short form.)
+// BAD-INPUT 27: the answer has the message's id, also behind megabytes of text; a response is not
+// answered. (40 MB in the short form.)
 func TestStdioLongLine(t *testing.T) {
 	long := 40 << 20
 	if os.Getenv("TODO_LONG") != "" {
@@ -141,13 +141,14 @@ func TestStdioLongLine(t *testing.T) {
 	for name, c := range map[string]struct{ before, after, want string }{
 		"id first":    {`{"jsonrpc":"2.0","id":"first","method":"tools/call","params":{"name":"TodoWrite","arguments":{"todos":"`, `"}}}`, `"id":"first","result":{"content":[{"type":"text","text":"Error: the call is larger than 1048576 bytes, and nothing was changed.`},
 		"id last":     {`{"jsonrpc":"2.0","method":"tools/call","params":{"name":"TodoWrite","arguments":{"todos":"`, `"}},"id":42}`, `"id":42,"result":{"content":[{"type":"text","text":"Error: the call is larger`},
+		"too long":    {`{"jsonrpc":"2.0","method":"tools/call","params":{"name":"`, `"},"id":42}`, `"id":null,"error"`},
 		"a response":  {`{"jsonrpc":"2.0","id":42,"result":{"a":"`, `"}}`, ""},
 		"cut in half": {`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"a":"`, ``, `"id":7,"result"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := servertest.New(t, nil, nil)
 			size := 4 << 20
-			if name == "id last" {
+			if name == "too long" {
 				size = long
 			}
 			in := io.MultiReader(strings.NewReader(c.before), &filler{n: size}, strings.NewReader(c.after+"\n"+servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A"))+"\n"))
