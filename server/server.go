@@ -49,8 +49,8 @@ type Config struct {
 	// Getenv reads the variable in which a host on stdio names the chat; nil means that none is set.
 	Getenv  func(string) string
 	Timeout time.Duration // of each request but streams; 0 means 10 s
-	// StopTimeout is how long a client on a pipe may leave answers unread when the server ends; 0 means 8 s
-	// (BAD-INPUT 68).
+	// StopTimeout is how long a server on a pipe handles what it has read after it was told to end, or leaves an
+	// answer unread after the end of its input; 0 means 8 s (BAD-INPUT 58 and 68).
 	StopTimeout   time.Duration
 	Subscriptions subscriptions.Config // limits; [New] sets its Board
 	// SessionKey returns the key that signs ids of HTTP sessions. It is called at most once, when the first id is

@@ -12,8 +12,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -24,10 +24,12 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/jsonrpc"
 )
 
-// Serve serves one client until its input ends, its output is closed, or ctx ends. Streams of subscriptions/listen
-// run beside other messages. If the client leaves an answer unread for the server's StopTimeout after the end, the messages that were read are handled for up
-// to a second more, without answers (BAD-INPUT 68). When ctx has ended, unfinished calls are then cut off (BAD-INPUT
-// 58).
+// Serve serves one client until its input ends, its output is closed, or ctx ends. What came before that is handled
+// and answered. Streams of subscriptions/listen run beside other messages.
+//
+// After the end Serve waits for the server's StopTimeout, again and again as long as answers are written and ctx has
+// not ended. Then it cuts off the call in progress, drops what is not handled, and returns within a second
+// (BAD-INPUT 58 and 68).
 //
 // mcp-go's stdio transport is not used: it applies pipelined calls out of order, loses answers at the end of input,
 // accepts lines of any length and has one global session.
@@ -36,51 +38,47 @@ import (
 func Serve(ctx context.Context, s *server.Server, from io.Reader, out io.Writer) {
 	ctx, hangUp := context.WithCancel(ctx)
 	defer hangUp()
-	ending, end := context.WithCancel(ctx) // ends also at the end of input
-	givenUp, giveUp := context.WithCancel(context.Background())
-	defer giveUp()
-	in := newInput(asutf8.Reader(from), end)
-	context.AfterFunc(ctx, func() { time.AfterFunc(arriving, func() { in.stop(false) }) })
-	drop := func() { time.AfterFunc(unanswered, func() { in.stop(true) }) }
-	patience := time.AfterFunc(math.MaxInt64, func() {
-		if givenUp.Err() == nil { // Serve has not returned
-			s.Log.Warn("answers are dropped: the client does not read them", "after", s.StopTimeout)
-			drop()
-			giveUp()
-		}
-	})
-	context.AfterFunc(ending, func() { patience.Reset(s.StopTimeout) })
-	// Calls in progress may finish after ctx has ended; streams end.
-	calls, cutOff := context.WithCancel(context.WithoutCancel(ctx))
+	calls, cutOff := context.WithCancel(context.WithoutCancel(ctx)) // calls in progress may finish after ctx has ended
 	defer cutOff()
-	context.AfterFunc(ctx, func() { time.AfterFunc(s.StopTimeout+unanswered, cutOff) })
 	streams, endStreams := context.WithCancel(calls)
 	defer endStreams()
-	t := &transport{server: s, peer: server.Peer{Process: true}, calls: calls, streams: streams,
-		lines: make(chan []byte), givenUp: givenUp}
-	written := make(chan struct{})
+	t := &transport{server: s, peer: server.Peer{Process: true}, calls: calls, streams: streams, out: out, hangUp: hangUp}
+	ending, end := context.WithCancel(ctx) // ends also at the end of input
+	lines := make(chan []byte, maxAhead)
 	go func() {
-		defer close(written)
-		for line := range t.lines {
-			if _, err := out.Write(line); err != nil {
-				drop()
-				hangUp()
-			}
-			if ending.Err() != nil && ctx.Err() == nil { // after ctx has ended nobody waits longer for the client
-				patience.Reset(s.StopTimeout)
-			}
-		}
+		defer end()
+		defer close(lines)
+		t.read(ctx, asutf8.Reader(from), lines)
 	}()
 	notifications := s.Notifications(t.peer)
 	defer notifications.Close()
 	t.open.Go(func() { _ = notifications.Serve(streams, func(n mcp.JSONRPCNotification) error { return t.send(n) }) })
-	t.handleAll(in)
-	endStreams()
-	t.open.Wait()
-	close(t.lines)
+	handled := make(chan struct{})
+	go func() {
+		defer close(handled)
+		for line := next(ctx, lines); line != nil; line = next(ctx, lines) {
+			t.handle(line)
+		}
+		endStreams()
+		t.open.Wait()
+	}()
+	<-ending.Done()
+	for {
+		before := t.written.Load()
+		select {
+		case <-handled:
+			return
+		case <-time.After(s.StopTimeout):
+		}
+		if ctx.Err() != nil || t.written.Load() == before {
+			break
+		}
+	}
+	s.Log.Warn("answers are dropped: the client does not read them, or the store does not answer", "after", s.StopTimeout)
+	cutOff()
 	select {
-	case <-written:
-	case <-givenUp.Done():
+	case <-handled:
+	case <-time.After(cuttingOff):
 	}
 }
 
@@ -92,80 +90,38 @@ type transport struct {
 	open    sync.WaitGroup // streams: the session's notifications, subscriptions/listen
 	cancel  sync.Map       // functions that end streams, by the id of subscriptions/listen
 
-	lines   chan []byte     // to be written
-	givenUp context.Context // ends when nothing more is written
+	writing sync.Mutex // held while a message is written
+	out     io.Writer
+	hangUp  func()       // ends the context of Serve
+	written atomic.Int64 // messages
 
 	hasRoots bool // the client declared roots, and roots/list was not sent
 }
 
 const (
-	maxAhead   = 512 << 10             // bytes that are read ahead; then the pipe fills and the client waits
+	maxAhead   = 32                    // lines that are read ahead, to notice the end of input while answers wait
 	maxLine    = 8 << 20               // bytes of a line in which the id of a message that is too large is found
-	arriving   = 20 * time.Millisecond // how long input is read after the server was told to stop
-	unanswered = time.Second           // how long messages are handled whose answers nobody reads
+	arriving   = 20 * time.Millisecond // how long the server waits for a next line after it was told to stop
+	cuttingOff = time.Second           // how long calls may take to end that are cut off
 )
 
-// input is the client's end of the pipe. It is read ahead, to notice its end while answers wait.
-type input struct {
-	mu      sync.Mutex
-	changed *sync.Cond
-	ahead   bytes.Buffer
-	err     error // the error behind ahead; nil while there may be more
-}
-
-var errStopped = errors.New("stopped") // the error of reading from a stopped [input]
-
-// newInput starts a goroutine that reads until the input ends or is stopped, and then calls end.
-func newInput(from io.Reader, end func()) *input {
-	in := &input{}
-	in.changed = sync.NewCond(&in.mu)
-	go func() {
-		defer end()
-		chunk := make([]byte, 64<<10)
-		for more := true; more; {
-			n, err := from.Read(chunk)
-			more = in.add(chunk[:n], err)
+// read passes on the lines of the input that are not empty, until the input ends, or ctx has ended and all that came
+// before is passed on.
+func (t *transport) read(ctx context.Context, from io.Reader, lines chan<- []byte) {
+	r := bufio.NewReaderSize(from, 64<<10)
+	for {
+		line, err := readLine(r)
+		if len(line) > 0 {
+			select {
+			case lines <- line:
+			case <-t.calls.Done(): // nobody handles it
+				return
+			}
 		}
-	}()
-	return in
-}
-
-// add waits for room and adds what was read, and the error behind it. It reports whether to read more.
-func (i *input) add(chunk []byte, err error) bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	for i.ahead.Len() >= maxAhead && i.err == nil {
-		i.changed.Wait()
+		if err != nil || ctx.Err() != nil && r.Buffered() == 0 {
+			return
+		}
 	}
-	i.ahead.Write(chunk)
-	i.err = cmp.Or(i.err, err)
-	i.changed.Broadcast()
-	return i.err == nil
-}
-
-// Read implements io.Reader.
-func (i *input) Read(p []byte) (int, error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	for i.ahead.Len() == 0 && i.err == nil {
-		i.changed.Wait()
-	}
-	if i.ahead.Len() == 0 {
-		return 0, i.err
-	}
-	i.changed.Broadcast()
-	return i.ahead.Read(p)
-}
-
-// stop ends the input behind what was read ahead; drop removes that, too.
-func (i *input) stop(drop bool) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.err = cmp.Or(i.err, errStopped)
-	if drop {
-		i.ahead.Reset()
-	}
-	i.changed.Broadcast()
 }
 
 // readLine reads up to a line break or the end of input. It keeps at most maxLine bytes.
@@ -180,28 +136,28 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// handleAll answers each message in its turn. It skips empty lines.
-func (t *transport) handleAll(in *input) {
-	r := bufio.NewReaderSize(in, 64<<10)
-	for {
-		line, err := readLine(r)
-		switch {
-		case errors.Is(err, errStopped):
-			return // the line is incomplete
-		case len(line) > todo.MaxRequest:
-			_ = t.send(jsonrpc.TooLarge(line))
-		case len(line) > 0:
-			t.handle(line)
-		}
-		if err != nil {
-			return
-		}
+// next returns the next line; nil at the end of input, and when ctx has ended and no whole line comes any more.
+func next(ctx context.Context, lines <-chan []byte) []byte {
+	select {
+	case line := <-lines:
+		return line
+	case <-ctx.Done():
+	}
+	select {
+	case line := <-lines:
+		return line
+	case <-time.After(arriving):
+		return nil
 	}
 }
 
 // handle answers one message. After the first notifications/initialized it sends roots/list to a client that declared
 // roots.
 func (t *transport) handle(line []byte) {
+	if len(line) > todo.MaxRequest {
+		_ = t.send(jsonrpc.TooLarge(line))
+		return
+	}
 	m, err := jsonrpc.Read(line)
 	switch {
 	case err != nil:
@@ -268,10 +224,10 @@ func (t *transport) cancelStream(m jsonrpc.Message) {
 	}
 }
 
-// send writes a message unless answers were given up. It ignores nil, the answer to a notification, and never fails:
-// a closed output is noticed by the goroutine that writes.
+// send writes a message; nil, the answer to a notification, is none. If the output is closed, the server is told to
+// stop.
 func (t *transport) send(m mcp.JSONRPCMessage) error {
-	if m == nil || t.givenUp.Err() != nil { // never skip one message and send a later one
+	if m == nil {
 		return nil
 	}
 	data, err := json.Marshal(m)
@@ -279,9 +235,11 @@ func (t *transport) send(m mcp.JSONRPCMessage) error {
 		t.server.Log.Error("encode answer", "error", err)
 		return nil
 	}
-	select {
-	case t.lines <- append(data, '\n'):
-	case <-t.givenUp.Done():
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	if _, err = t.out.Write(append(data, '\n')); err != nil {
+		t.hangUp()
 	}
-	return nil
+	t.written.Add(1)
+	return err
 }
