@@ -28,13 +28,19 @@ import (
 )
 
 type handler struct {
-	server   *server.Server
-	sessions *sessions
+	server *server.Server
+	key    signed.Key // signs session ids
+
+	mu    sync.Mutex
+	ended map[string]bool // session ids that clients ended, in this process
 }
+
+// maxEnded is how many ended sessions are remembered. When it is reached they are forgotten, and their ids valid again.
+const maxEnded = 10_000
 
 // Route adds /mcp to an edge, and /mcp/, which people also write: clients follow no redirect of a POST.
 func Route(e *edge.Edge, s *server.Server) {
-	h := &handler{s, newSessions(s.SessionKey)}
+	h := &handler{server: s, key: signed.NewKey(s.SessionKey), ended: make(map[string]bool)}
 	e.Handle("/mcp", jsonRPC, h.serve, edge.Stream)
 	e.Handle("/mcp/{$}", jsonRPC, h.serve, edge.Stream)
 }
@@ -49,7 +55,7 @@ type exchange struct {
 	*edge.Request
 	message jsonrpc.Message // zero except for POST
 	peer    server.Peer     // its session is set after the check
-	owner   string          // of the session, see [sessions]
+	owner   string          // of the session: principal and subject
 	modern  bool            // the request uses the sessionless protocol
 }
 
@@ -88,7 +94,7 @@ func (h *handler) serve(w http.ResponseWriter, r *edge.Request) error {
 	case r.Method == http.MethodGet:
 		return h.get(w, x)
 	default:
-		h.sessions.end(x.peer.Session, x.owner)
+		h.end(x.peer.Session)
 		h.server.EndSession(x.Context(), x.peer)
 	}
 	return nil
@@ -124,11 +130,11 @@ func (h *handler) check(x *exchange) (status int, refused *jsonrpc.Error) {
 		return http.StatusBadRequest, jsonrpc.Refuse(mcp.INVALID_REQUEST, "the %s header is missing: send initialize first, or name protocol version %s in _meta",
 			mcpserver.HeaderKeySessionID, mcp.ProtocolVersion20260728)
 	}
-	claims, valid := h.sessions.check(id, x.owner)
-	if !valid { // status 404 makes a client begin a new session
+	var says claims
+	if !h.key.Open(purpose+x.owner, id, &says) || h.hasEnded(id) { // status 404 makes a client begin a new session
 		return http.StatusNotFound, jsonrpc.Refuse(mcp.INVALID_REQUEST, "unknown or ended session: send initialize again")
 	}
-	x.peer.Session, x.peer.Apps, x.peer.Client = id, claims.Apps, mcp.Implementation{Name: claims.Client, Version: claims.Version}
+	x.peer.Session, x.peer.Apps, x.peer.Client = id, says.Apps, mcp.Implementation{Name: says.Client, Version: says.Version}
 	return http.StatusOK, nil
 }
 
@@ -181,7 +187,7 @@ func (h *handler) post(w http.ResponseWriter, x *exchange) error {
 		return edge.WriteJSON(w, statusOf(refused), answer)
 	case !isRefused && x.message.Method == string(mcp.MethodInitialize):
 		x.Greet(x.peer.Client.Name)
-		w.Header().Set(mcpserver.HeaderKeySessionID, h.sessions.begin(x.owner, x.peer.Client, x.peer.Apps))
+		w.Header().Set(mcpserver.HeaderKeySessionID, newSession(h.key, x.owner, x.peer.Client, x.peer.Apps))
 	}
 	return edge.WriteJSON(w, http.StatusOK, answer)
 }
@@ -232,56 +238,36 @@ func (h *handler) get(w http.ResponseWriter, x *exchange) error {
 
 const primedSince = "2025-11-25" // the first protocol version whose clients accept an event without data (SEP-1699)
 
-// sessions makes and checks MCP session ids. An id contains the session's claims, and is signed for its owner, known
-// by principal and subject: so it stays valid after a restart and on every replica with the same key, needs no memory
-// and cannot be forged.
-type sessions struct {
-	key signed.Key
-
-	mu    sync.Mutex
-	ended map[string]map[string]bool // ids that clients ended, by owner; known to this process only
-}
-
-type sessionClaims struct {
+// claims are what a session id says of the session. The id is signed for its owner: so it stays valid after a restart
+// and on every replica with the same key, needs no memory and cannot be forged.
+type claims struct {
 	Nonce   []byte `json:"n"`
 	Client  string `json:"c,omitempty"`
 	Version string `json:"v,omitempty"`
 	Apps    bool   `json:"a,omitempty"` // the client shows MCP Apps
 }
 
-// maxEnded is how many ended sessions of one owner are remembered. When it is reached they are forgotten, and their
-// ids valid again.
-const maxEnded = 10_000
-
 // purpose, followed by the owner, is what a session id is signed for.
 const purpose = "session of "
 
-func newSessions(key func() []byte) *sessions {
-	return &sessions{key: signed.NewKey(key), ended: make(map[string]map[string]bool)}
+// newSession returns the id of a session that a client of an owner begins.
+func newSession(key signed.Key, owner string, client mcp.Implementation, apps bool) string {
+	says := claims{Nonce: make([]byte, 16), Client: todo.Cut(client.Name, 64), Version: todo.Cut(client.Version, 32), Apps: apps}
+	rand.Read(says.Nonce) //nolint:errcheck // never fails
+	return key.Sign(purpose+owner, says)
 }
 
-func (s *sessions) begin(owner string, client mcp.Implementation, apps bool) string {
-	claims := sessionClaims{Nonce: make([]byte, 16), Client: todo.Cut(client.Name, 64), Version: todo.Cut(client.Version, 32), Apps: apps}
-	rand.Read(claims.Nonce) //nolint:errcheck // never fails
-	return s.key.Sign(purpose+owner, claims)
-}
-
-// check returns the claims in a session id. They are not valid if another key signed it, if the session is another
-// owner's, or if its client ended it.
-func (s *sessions) check(id, owner string) (claims sessionClaims, valid bool) {
-	if !s.key.Open(purpose+owner, id, &claims) {
-		return claims, false
+func (h *handler) end(session string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.ended) >= maxEnded {
+		clear(h.ended)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return claims, !s.ended[owner][id]
+	h.ended[session] = true
 }
 
-func (s *sessions) end(id, owner string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if ended := s.ended[owner]; ended == nil || len(ended) >= maxEnded {
-		s.ended[owner] = make(map[string]bool)
-	}
-	s.ended[owner][id] = true
+func (h *handler) hasEnded(session string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.ended[session]
 }
