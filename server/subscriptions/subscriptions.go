@@ -32,15 +32,14 @@ const (
 
 	maxURI      = 200             // bytes
 	linger      = time.Minute     // how long a session keeps its subscriptions without a stream
-	readTimeout = 4 * time.Second // of reading a current list, with the wait for its turn
-	maxReading  = 2               // reads of current lists at once, as a store has few connections
+	readTimeout = 4 * time.Second // of reading a current list
 )
 
 // Config configures a [Hub]. Board is required.
 type Config struct {
 	Board *board.Board
-	// Max is how many subscriptions a session or stream may have, one todo://list for each conversation; 0 means 100.
-	// MaxAll is for all together; 0 means 10,000 (BAD-INPUT 64).
+	// Max is how many subscriptions a session or stream may have; 0 means 100. MaxAll is for all together; 0 means
+	// 10,000 (BAD-INPUT 64).
 	Max, MaxAll int
 }
 
@@ -48,16 +47,15 @@ type Config struct {
 type Client struct {
 	board.Identity
 	Session      string             // identifies the session, or the stream of subscriptions/listen
-	Conversation board.Conversation // whose list todo://list is
+	Conversation board.Conversation // whose list todo://list is; of a session's, the one that subscribed last
 	Listen       json.RawMessage    // the id of the request subscriptions/listen; nil for a session
 }
 
 // Hub has all subscriptions. It is safe for concurrent use.
 type Hub struct {
 	Config
-	ctx     context.Context
-	stop    context.CancelFunc
-	reading chan struct{} // has an element for each read of a current list
+	ctx  context.Context
+	stop context.CancelFunc
 
 	mu      sync.Mutex             // also guards the subscribers; do not open or close a watcher while holding it
 	clients map[string]*subscriber // by Client.Session
@@ -65,29 +63,18 @@ type Hub struct {
 
 type subscriber struct {
 	Client
-	wants  map[want]*current
-	stream *Stream       // nil while none is open
-	ended  time.Time     // when the last stream ended
-	wake   chan struct{} // has an element when its stream has something to do
-}
-
-type want struct {
-	uri          string
-	conversation string // for [Current] the key of the conversation whose list it is
-}
-
-type current struct {
-	pending bool // notify the client, for [Current] only if the list's Seq is not seen
-	// For [Current]:
-	who  board.Conversation
-	seen int64 // the Seq of the list when it was last read; 0 for none, -1 to notify of any
+	wants  map[string]bool // by URI whether to notify the client, of [Current] only if the list's Seq is not seen
+	seen   int64           // the Seq of the current list when it was last read; 0 for none, -1 to notify of any
+	stream *Stream         // nil while none is open
+	ended  time.Time       // when the last stream ended
+	wake   chan struct{}   // has an element when its stream has something to do
 }
 
 // New returns a hub without subscriptions. [Hub.Close] must be called.
 func New(c Config) *Hub {
 	// Clients show about ten lists at once. Each subscription takes a kilobyte.
 	c.Max, c.MaxAll = cmp.Or(c.Max, 100), cmp.Or(c.MaxAll, 10_000)
-	r := &Hub{Config: c, clients: make(map[string]*subscriber), reading: make(chan struct{}, maxReading)}
+	r := &Hub{Config: c, clients: make(map[string]*subscriber)}
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	return r
 }
@@ -101,17 +88,17 @@ func (r *Hub) Moved(of board.Identity, conversation string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, sub := range r.clients {
-		if sub.Principal == of.Principal {
-			sub.notify(func(w want) bool { return w.uri == Current && w.conversation == conversation })
+		if sub.Principal == of.Principal && sub.Conversation.Key == conversation {
+			sub.notify(Current)
 		}
 	}
 }
 
-// notify makes the wants pending for which which returns true. The caller must hold the hub's mu.
-func (s *subscriber) notify(which func(want) bool) {
-	for w, c := range s.wants {
-		if which(w) {
-			c.pending = true
+// notify has the stream notify the client of those resources that it wants. The caller must hold the hub's mu.
+func (s *subscriber) notify(uris ...string) {
+	for _, uri := range uris {
+		if _, isWanted := s.wants[uri]; isWanted {
+			s.wants[uri] = true
 			board.Signal(s.wake)
 		}
 	}
@@ -124,22 +111,22 @@ func (r *Hub) Subscribe(ctx context.Context, c Client, uri string) error {
 	if uri != Current && uri != All && (!one || id == "" || len(uri) > maxURI) {
 		return errors.New("no such resource: subscribe to " + Current + ", " + All + " or " + One + "{id}")
 	}
-	w, now := want{uri: uri}, &current{}
-	if uri == Current {
-		w.conversation, now.who, now.pending = c.Conversation.Key, c.Conversation, true
-	}
 	r.mu.Lock()
-	sub := r.clients[c.Session]
-	known := sub != nil && sub.wants[w] != nil
+	isKnown := false
+	if sub := r.clients[c.Session]; sub != nil {
+		_, isKnown = sub.wants[uri]
+		isKnown = isKnown && (uri != Current || sub.Conversation.Key == c.Conversation.Key)
+	}
 	r.mu.Unlock()
-	if known { // one message may name it a thousand times
+	if isKnown { // one message may name it a thousand times
 		return nil
 	}
+	var seen int64
 	if uri == Current {
-		now.seen, _ = r.current(ctx, c, c.Conversation) // after an error the next read is news
+		seen, _ = r.current(ctx, c) // after an error the next read is news
 	}
 	r.mu.Lock()
-	stream, err := r.add(c, w, now)
+	stream, err := r.add(c, uri, seen)
 	r.mu.Unlock()
 	if stream != nil {
 		stream.watch.Do(stream.beginToWatch)
@@ -154,13 +141,13 @@ func (r *Hub) Unsubscribe(session, uri string) {
 	if sub := r.clients[session]; uri == "" && sub != nil && sub.stream != nil {
 		sub.stream.end()
 	}
-	r.remove(session, func(w want) bool { return uri == "" || w.uri == uri })
+	r.remove(session, func(wanted string) bool { return uri == "" || wanted == uri })
 }
 
 // add adds a subscription if there is room, and returns the client's stream, nil if none is open. The caller must
 // hold mu, as for the functions below. A user who signed in may have half of all subscriptions. add forgets clients
 // that had no stream for longer than linger.
-func (r *Hub) add(c Client, w want, now *current) (*Stream, error) {
+func (r *Hub) add(c Client, uri string, seen int64) (*Stream, error) {
 	one, all, theirs, share := r.clients[c.Session], 0, 0, max(1, r.MaxAll/2)
 	for session, sub := range r.clients {
 		if sub != one && sub.stream == nil && time.Since(sub.ended) > linger {
@@ -181,26 +168,28 @@ func (r *Hub) add(c Client, w want, now *current) (*Stream, error) {
 		return nil, fmt.Errorf("all connections together may have %d subscriptions", r.MaxAll)
 	}
 	sub := r.subscriber(c)
-	sub.wants[w] = cmp.Or(sub.wants[w], now) // an existing one may be pending
+	if sub.wants[uri] = uri == Current; uri == Current { // the list may have changed since it was read
+		sub.Conversation, sub.seen = c.Conversation, seen
+	}
 	board.Signal(sub.wake)
 	return sub.stream, nil
 }
 
 func (r *Hub) subscriber(c Client) *subscriber {
 	if r.clients[c.Session] == nil {
-		r.clients[c.Session] = &subscriber{Client: c, ended: time.Now(), wants: make(map[want]*current), wake: make(chan struct{}, 1)}
+		r.clients[c.Session] = &subscriber{Client: c, ended: time.Now(), wants: make(map[string]bool), wake: make(chan struct{}, 1)}
 	}
 	return r.clients[c.Session]
 }
 
 // remove removes the subscriptions of a client for which which returns true, and the client if it then has none and
 // no stream.
-func (r *Hub) remove(session string, which func(want) bool) {
+func (r *Hub) remove(session string, which func(uri string) bool) {
 	sub := r.clients[session]
 	if sub == nil {
 		return
 	}
-	maps.DeleteFunc(sub.wants, func(w want, _ *current) bool { return which(w) })
+	maps.DeleteFunc(sub.wants, func(uri string, _ bool) bool { return which(uri) })
 	if sub.stream == nil && len(sub.wants) == 0 {
 		delete(r.clients, session)
 	}
@@ -228,10 +217,8 @@ func (r *Hub) Open(c Client) *Stream {
 		s.sub.stream.end()
 	}
 	s.sub.stream = s
-	for _, c := range s.sub.wants {
-		c.seen = -1
-	}
-	s.sub.notify(func(want) bool { return true })
+	s.sub.seen = -1
+	s.sub.notify(slices.Collect(maps.Keys(s.sub.wants))...)
 	return s
 }
 
@@ -245,7 +232,7 @@ func (s *Stream) Close() {
 	defer s.hub.mu.Unlock()
 	if s.sub.stream == s {
 		s.sub.stream, s.sub.ended = nil, time.Now()
-		s.hub.remove(s.sub.Session, func(want) bool { return s.sub.Listen != nil })
+		s.hub.remove(s.sub.Session, func(string) bool { return s.sub.Listen != nil })
 	}
 }
 
@@ -276,52 +263,45 @@ func (s *Stream) beginToWatch() {
 		s.hub.mu.Lock()
 		defer s.hub.mu.Unlock()
 		// Any list may have become a conversation's current one, perhaps in another process.
-		s.sub.notify(func(w want) bool { return w.uri == Current || w.uri == All || w.uri == One+l.List.ID })
+		s.sub.notify(Current, All, One+l.List.ID)
 		return false // so that the watcher keeps nothing
 	})
 }
 
-// due returns the URIs that the client is to be notified of now. Of [Current] it reads whether the list has changed,
-// and tries again the next time if that fails.
+// due returns the URIs that the client is to be notified of now. Of [Current] it reads whether the list has changed; a
+// failed read counts as a change.
 func (s *Stream) due() (uris []string) {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
-	for w, c := range maps.Clone(s.sub.wants) {
-		if !c.pending || s.ctx.Err() != nil {
-			continue
+	if s.sub.wants[Current] {
+		s.sub.wants[Current] = false
+		client := s.sub.Client
+		s.hub.mu.Unlock()
+		seq, err := s.hub.current(s.ctx, client)
+		s.hub.mu.Lock()
+		if s.ctx.Err() != nil {
+			return nil // the next stream sends them
 		}
-		c.pending = false
-		if w.uri == Current {
-			s.hub.mu.Unlock()
-			seq, err := s.hub.current(s.ctx, s.sub.Client, c.who)
-			s.hub.mu.Lock()
-			if s.ctx.Err() != nil {
-				return nil // the next stream sends them
-			}
-			isNews := c.seen < 0 || err == nil && seq != c.seen
-			if c.pending = c.pending || err != nil; !isNews {
-				continue
-			}
-			c.seen = seq
+		if err != nil || seq != s.sub.seen {
+			uris = append(uris, Current)
 		}
-		uris = append(uris, w.uri)
+		s.sub.seen = seq
+	}
+	for uri, isDue := range s.sub.wants {
+		if isDue && uri != Current {
+			s.sub.wants[uri] = false
+			uris = append(uris, uri)
+		}
 	}
 	slices.Sort(uris)
-	return slices.Compact(uris) // several conversations may want the same
+	return uris
 }
 
-// current reads the Seq of a conversation's current list, 0 for none, when it is its turn. It fails after
-// [readTimeout].
-func (r *Hub) current(ctx context.Context, c Client, who board.Conversation) (int64, error) {
+// current reads the Seq of the current list of a client's conversation, 0 for none. It fails after [readTimeout].
+func (r *Hub) current(ctx context.Context, c Client) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	select {
-	case r.reading <- struct{}{}:
-		defer func() { <-r.reading }()
-	case <-ctx.Done():
-		return 0, ctx.Err()
-	}
-	list, err := r.Board.For(c.Identity).Current(ctx, board.Target{Conversation: who})
+	list, err := r.Board.For(c.Identity).Current(ctx, board.Target{Conversation: c.Conversation})
 	return list.Seq, board.PassOver(err)
 }
 
