@@ -63,32 +63,20 @@ func RequestID(id json.RawMessage) (out mcp.RequestId) {
 	return out
 }
 
-// TooLarge returns the answer to a message of more than [todo.MaxRequest] bytes, which may be cut off: for a tool call
-// a tool error, which the model sees, and nil for a notification or a response.
-func TooLarge(raw []byte) mcp.JSONRPCMessage {
-	m, mayBeRequest := envelope(raw)
-	if !mayBeRequest {
-		return nil
-	}
-	err := Refuse(mcp.INVALID_REQUEST, "the message is larger than %d bytes", todo.MaxRequest)
-	if m.Method != string(mcp.MethodToolsCall) || len(m.ID) == 0 {
-		return err.Answer(m.ID)
-	}
-	text := fmt.Sprintf("Error: the call is larger than %d bytes, and nothing was changed. Send fewer or shorter items", todo.MaxRequest)
-	return mcp.NewJSONRPCResultResponse(RequestID(m.ID), mcp.NewToolResultError(text))
-}
-
-// Read reads the envelope of a message. It refuses messages that lenient JSON readers could interpret differently
-// (BAD-INPUT 16, 21 and 81): a message must be one JSON object of valid UTF-8 with nothing after it, with keys that
+// Read reads the envelope of a message of at most [todo.MaxRequest] bytes. It refuses messages that lenient JSON
+// readers could interpret differently (BAD-INPUT 16, 21 and 81): a message must be one JSON object of valid UTF-8 with nothing after it, with keys that
 // differ in more than case and an id that is a string or an integer. Lone surrogates are accepted here; the tools
 // report them with their position. With an error Read returns the id and the method if they come before any error of
 // the syntax. It changes raw: where the protocol has an object, [] becomes {} (BAD-INPUT 163).
 func Read(raw []byte) (m Message, err *Error) {
 	defer func() {
 		if err != nil {
-			m, _ = envelope(raw)
+			m = envelope(raw)
 		}
 	}()
+	if len(raw) > todo.MaxRequest {
+		return m, Refuse(mcp.INVALID_REQUEST, "the message is larger than %d bytes, and nothing was changed: send fewer or shorter items", todo.MaxRequest)
+	}
 	r := reader{raw: raw}
 	if err := r.read(key{members: ofMessage}); err != nil {
 		return m, err
@@ -292,16 +280,13 @@ func checkID(id json.RawMessage) *Error {
 	return nil
 }
 
-// envelope returns the method and the id of a message that is broken, too long or cut off; other fields are zero. It
+// envelope returns the method and the id of a message that is refused, and may be cut off; other fields are zero. It
 // reads up to an error of the syntax: a client that is answered without the id waits for its own timeout. The id is nil
 // unless its key came exactly once with a valid value. Without a method both are empty: the message may be a response,
 // and the client could take an answer to it for the answer to one of its own requests.
-//
-// mayBeRequest says whether the message must be answered. It is false for a response, and for a whole message with a
-// method and no id; a cut-off part may have had an id.
-func envelope(raw []byte) (m Message, mayBeRequest bool) {
+func envelope(raw []byte) (m Message) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(raw[:len(raw):len(raw)]), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
-	ids, isResponse := 0, false
+	ids := 0
 	begin, err := d.ReadToken()
 	for isObject := begin.Kind() == '{'; isObject && err == nil && d.PeekKind() == '"'; {
 		name, _ := d.ReadToken()
@@ -316,15 +301,13 @@ func envelope(raw []byte) (m Message, mayBeRequest bool) {
 		case "method":
 			m.Method = ""
 			_ = json.Unmarshal(value, &m.Method)
-		case "result", "error":
-			isResponse = true
 		}
 	}
 	if m.Method == "" {
-		return Message{}, !isResponse
+		return Message{}
 	}
 	if ids != 1 || checkID(m.ID) != nil {
 		m.ID = nil
 	}
-	return m, ids > 0 || d.PeekKind() != '}'
+	return m
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/todo-mcp/todo-mcp/internal/asutf8"
-	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server"
 	"github.com/todo-mcp/todo-mcp/server/jsonrpc"
 )
@@ -154,10 +153,6 @@ func next(ctx context.Context, lines <-chan []byte) []byte {
 // handle answers one message. After the first notifications/initialized it sends roots/list to a client that declared
 // roots.
 func (t *transport) handle(line []byte) {
-	if len(line) > todo.MaxRequest {
-		_ = t.send(jsonrpc.TooLarge(line))
-		return
-	}
 	m, err := jsonrpc.Read(line)
 	switch {
 	case err != nil:

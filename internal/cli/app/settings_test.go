@@ -54,7 +54,7 @@ func fixedBounds() string {
 		{todo.MaxSize, "bytes of a list: of all its texts together", "the same"},
 		{todo.MaxName, "characters of a list's name", "`--list`, `?list=` and `Todo-List` (400), an import"},
 		{todo.MaxDetail, "characters of a priority, due date or owner", "the tool's result, an import"},
-		{todo.MaxRequest, "bytes of a message, a body, a command's input", "413 over HTTP, the tool's result or an error on stdio, the command"},
+		{todo.MaxRequest, "bytes of a message, a body, a command's input", "413 over HTTP, an error on stdio, the command"},
 		{todo.MaxWorkspace, "bytes of a workspace", "cut; an import refuses it"},
 		{todo.MaxLabel, "bytes of an id, a client or an agent in an import", "the import"},
 		{hook.MaxEvent, "bytes of what a host tells a hook", "nowhere: a line in hook.log"},
