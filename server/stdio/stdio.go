@@ -191,23 +191,16 @@ func (t *transport) takeRoots(response []byte) {
 	}
 }
 
-// listen starts a goroutine that serves a stream of subscriptions/listen, and waits for its first message: then a
-// cancellation can end the stream.
+// listen starts a goroutine that serves a stream of subscriptions/listen.
 func (t *transport) listen(m jsonrpc.Message) {
-	begun, begin := context.WithCancel(context.Background())
 	ctx, end := context.WithCancel(t.streams)
 	id, peer := jsonrpc.RequestID(m.ID), t.peer
 	t.cancel.Store(id, end)
 	t.open.Go(func() {
 		defer end()
 		defer t.cancel.Delete(id)
-		defer begin() // even if nothing is sent
-		t.server.Listen(ctx, peer, m, func(m mcp.JSONRPCMessage) error {
-			defer begin()
-			return t.send(m)
-		})
+		t.server.Listen(ctx, peer, m, t.send)
 	})
-	<-begun.Done()
 }
 
 // cancelStream ends the stream that a notification cancels. Calls are answered before a cancellation is read.
