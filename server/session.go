@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -143,9 +142,8 @@ func (s *Server) Notifications(p Peer) *subscriptions.Stream {
 // attendTimeout bounds each write of [Server.Attend] to the store.
 const attendTimeout = time.Second
 
-// Attend keeps a session's conversation present, even without calls, until leave is called.
-func (s *Server) Attend(ctx context.Context, p Peer) (leave func()) {
-	ctx, cancel := context.WithCancel(ctx)
+// Attend keeps a session's conversation present, even without calls, until ctx ends.
+func (s *Server) Attend(ctx context.Context, p Peer) {
 	r := identified(s.mcp.WithContext(ctx, &request{Peer: p, server: s}), nil)
 	stay := func() {
 		ctx, cancel := context.WithTimeout(ctx, attendTimeout)
@@ -155,8 +153,7 @@ func (s *Server) Attend(ctx context.Context, p Peer) (leave func()) {
 		}
 	}
 	stay()
-	var staying sync.WaitGroup
-	staying.Go(func() {
+	go func() {
 		for again := time.Tick(sessionLasts / 3); ; stay() {
 			select {
 			case <-again:
@@ -164,11 +161,7 @@ func (s *Server) Attend(ctx context.Context, p Peer) (leave func()) {
 				return
 			}
 		}
-	})
-	return func() {
-		cancel()
-		staying.Wait()
-	}
+	}()
 }
 
 // EndSession removes a session's subscriptions, ends its stream, and marks its conversation as gone.
@@ -245,7 +238,6 @@ var methods = []mcp.MCPMethod{
 	mcp.MethodToolsList, mcp.MethodToolsCall, mcp.MethodPromptsList, mcp.MethodPromptsGet,
 	mcp.MethodResourcesList, mcp.MethodResourcesTemplatesList, mcp.MethodResourcesRead,
 	mcp.MethodResourcesSubscribe, mcp.MethodResourcesUnsubscribe, mcp.MethodSubscriptionsListen,
-	mcp.MethodTasksGet, mcp.MethodTasksList, mcp.MethodTasksResult, mcp.MethodTasksCancel,
 }
 
 // observe tells [Config.Observe] of an answered message if it was a request.

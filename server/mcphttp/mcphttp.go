@@ -9,7 +9,6 @@ import (
 	"cmp"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"sync"
@@ -147,20 +146,19 @@ func (x *exchange) checkModern() *jsonrpc.Error {
 		Meta *mcp.Meta `json:"_meta"`
 	}
 	x.message.Decode(&params)
-	code, err := mcp.HEADER_MISMATCH, error(nil)
 	switch version := params.Meta.ProtocolVersion(); {
 	case version == "" && x.message.ID == nil: // accepted for notifications of the official Go SDK
 	case version == "":
-		code, err = mcp.INVALID_PARAMS, errors.New("missing or invalid _meta field "+mcp.MetaKeyProtocolVersion)
+		return jsonrpc.Refuse(mcp.INVALID_PARAMS, "missing or invalid _meta field %s", mcp.MetaKeyProtocolVersion)
 	case version != x.peer.Protocol:
-		err = fmt.Errorf("the header %s is %q, and %s in _meta %q", mcp.HeaderProtocolVersion, x.peer.Protocol, mcp.MetaKeyProtocolVersion, todo.Cut(version, 32))
+		return jsonrpc.Refuse(mcp.HEADER_MISMATCH, "the header %s is %q, and %s in _meta %q",
+			mcp.HeaderProtocolVersion, x.peer.Protocol, mcp.MetaKeyProtocolVersion, todo.Cut(version, 32))
 	case x.message.ID != nil:
-		err = mcp.ValidateStandardHeaders(x.Header.Get, version, mcp.MCPMethod(x.message.Method), x.message.Params)
+		if err := mcp.ValidateStandardHeaders(x.Header.Get, version, mcp.MCPMethod(x.message.Method), x.message.Params); err != nil {
+			return jsonrpc.Refuse(mcp.HEADER_MISMATCH, "%s", err)
+		}
 	}
-	if err == nil {
-		return nil
-	}
-	return jsonrpc.Refuse(code, "%s", err)
+	return nil
 }
 
 func (h *handler) post(w http.ResponseWriter, x *exchange) error {
@@ -220,7 +218,7 @@ func (h *handler) listen(w http.ResponseWriter, x *exchange) error {
 // Each message has an id, and where the protocol allows it the stream begins with one: clients that have seen none
 // may give up the session after a few reconnections, the official Go SDK after five.
 func (h *handler) get(w http.ResponseWriter, x *exchange) error {
-	defer h.server.Attend(x.Context(), x.peer)()
+	h.server.Attend(x.Context(), x.peer)
 	return x.Stream(w, func(stream *sse.Stream) error {
 		notifications := h.server.Notifications(x.peer)
 		defer notifications.Close()
