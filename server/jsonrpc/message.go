@@ -83,14 +83,11 @@ func Read(raw []byte) (m Message, err *Error) {
 	}
 	p := &r.parts
 	m = Message{ID: json.RawMessage(p[id]), Brief: raw}
-	if kind := p[method].Kind(); p[method] != nil && kind != 'n' && kind != '"' {
-		return m, Refuse(mcp.INVALID_REQUEST, "method must be a string")
-	}
 	_ = json.Unmarshal(p[method], &m.Method)
 	// mcp-go would take a message without a method for a response and never answer it.
 	isResponse := p[response] != nil && p[method] == nil
 	if m.Method == "" && !isResponse {
-		return m, Refuse(mcp.INVALID_REQUEST, "the message is neither a request with a method nor a response")
+		return m, Refuse(mcp.INVALID_REQUEST, "the message is neither a request, with a string as method, nor a response")
 	}
 	if err := checkID(m.ID); err != nil {
 		return m, err
