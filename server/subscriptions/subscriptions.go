@@ -111,25 +111,17 @@ func (r *Hub) Subscribe(ctx context.Context, c Client, uri string) error {
 	if uri != Current && uri != All && (!one || id == "" || len(uri) > maxURI) {
 		return errors.New("no such resource: subscribe to " + Current + ", " + All + " or " + One + "{id}")
 	}
-	r.mu.Lock()
-	isKnown := false
-	if sub := r.clients[c.Session]; sub != nil {
-		_, isKnown = sub.wants[uri]
-		isKnown = isKnown && (uri != Current || sub.Conversation.Key == c.Conversation.Key)
-	}
-	r.mu.Unlock()
-	if isKnown { // one message may name it a thousand times
-		return nil
-	}
-	var seen int64
-	if uri == Current {
-		seen, _ = r.current(ctx, c) // after an error the next read is news
-	}
-	r.mu.Lock()
-	stream, err := r.add(c, uri, seen)
-	r.mu.Unlock()
+	stream, isNew, err := r.add(c, uri)
 	if stream != nil {
 		stream.watch.Do(stream.beginToWatch)
+	}
+	if isNew && uri == Current {
+		seen, _ := r.current(ctx, c) // after an error the next read is news
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if sub := r.clients[c.Session]; sub != nil {
+			sub.seen = seen
+		}
 	}
 	return err
 }
@@ -144,11 +136,17 @@ func (r *Hub) Unsubscribe(session, uri string) {
 	r.remove(session, func(wanted string) bool { return uri == "" || wanted == uri })
 }
 
-// add adds a subscription if there is room, and returns the client's stream, nil if none is open. The caller must
-// hold mu, as for the functions below. A user who signed in may have half of all subscriptions. add forgets clients
-// that had no stream for longer than linger.
-func (r *Hub) add(c Client, uri string, seen int64) (*Stream, error) {
+// add adds a subscription that is new, if there is room. It returns the client's stream, nil if none is open. A user
+// who signed in may have half of all subscriptions. add forgets clients that had no stream for longer than linger.
+func (r *Hub) add(c Client, uri string) (stream *Stream, isNew bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	one, all, theirs, share := r.clients[c.Session], 0, 0, max(1, r.MaxAll/2)
+	if one != nil && (uri != Current || one.Conversation.Key == c.Conversation.Key) {
+		if _, isKnown := one.wants[uri]; isKnown { // one message may name it a thousand times
+			return nil, false, nil
+		}
+	}
 	for session, sub := range r.clients {
 		if sub != one && sub.stream == nil && time.Since(sub.ended) > linger {
 			delete(r.clients, session)
@@ -161,20 +159,21 @@ func (r *Hub) add(c Client, uri string, seen int64) (*Stream, error) {
 	}
 	switch {
 	case one != nil && len(one.wants) >= r.Max:
-		return nil, fmt.Errorf("one connection may have %d subscriptions", r.Max)
+		return nil, false, fmt.Errorf("one connection may have %d subscriptions", r.Max)
 	case theirs >= share:
-		return nil, fmt.Errorf("one user may have %d subscriptions", share)
+		return nil, false, fmt.Errorf("one user may have %d subscriptions", share)
 	case all >= r.MaxAll:
-		return nil, fmt.Errorf("all connections together may have %d subscriptions", r.MaxAll)
+		return nil, false, fmt.Errorf("all connections together may have %d subscriptions", r.MaxAll)
 	}
 	sub := r.subscriber(c)
-	if sub.wants[uri] = uri == Current; uri == Current { // the list may have changed since it was read
-		sub.Conversation, sub.seen = c.Conversation, seen
+	if sub.wants[uri] = false; uri == Current {
+		sub.Conversation = c.Conversation
 	}
-	board.Signal(sub.wake)
-	return sub.stream, nil
+	return sub.stream, true, nil
 }
 
+// subscriber returns the subscriber that a client is, a new one if it is unknown. The caller must hold mu, as for
+// remove.
 func (r *Hub) subscriber(c Client) *subscriber {
 	if r.clients[c.Session] == nil {
 		r.clients[c.Session] = &subscriber{Client: c, ended: time.Now(), wants: make(map[string]bool), wake: make(chan struct{}, 1)}
