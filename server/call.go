@@ -185,7 +185,7 @@ func (s *Server) answer(r *request, result tools.Result) *mcp.CallToolResult {
 	if r.left.Revision > 0 {
 		result.Text += "\n" + tools.Left(s.Texts.Words, r.left)
 	}
-	known := clients.Find(r.client.Name)
+	known := clients.Find(r.Client.Name)
 	out := &mcp.CallToolResult{Content: []mcp.Content{mcp.NewTextContent(result.Text)}, IsError: result.IsError}
 	meta := make(map[string]any)
 	if result.List != nil {

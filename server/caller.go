@@ -43,17 +43,17 @@ var chatFields = []string{metaConversation, clients.MetaVSCode, metaCodexThread,
 // a hook said about the call cannot be read, the call counts as one without a hook.
 func identified(ctx context.Context, meta *mcp.Meta) *request {
 	r := mcpserver.ClientSessionFromContext(ctx).(*request)
-	r.ctx, r.lists, r.client, r.said = ctx, r.server.Board.For(r.Identity), r.Client, nil
+	r.ctx, r.lists, r.said = ctx, r.server.Board.For(r.Identity), nil
 	if meta != nil {
 		r.readMeta(meta)
 	}
-	known := clients.Find(r.client.Name)
+	known := clients.Find(r.Client.Name)
 	if known.ByHost && r.Process && r.server.Host != "" && r.host.ID == "" {
 		r.host, _ = r.lists.Keyed(ctx, board.HostKey, r.server.Host)
 	}
 	// The workspace comes from a hook, else from the client's header or roots, else it is the working directory,
 	// which is empty over HTTP.
-	r.who = board.Conversation{Client: todo.Cut(r.client.Name, 64), Workspace: todo.Folder(cmp.Or(r.host.Folder, r.Folder))}
+	r.who = board.Conversation{Client: todo.Cut(r.Client.Name, 64), Workspace: todo.Folder(cmp.Or(r.host.Folder, r.Folder))}
 	who, variable := &r.who, ""
 	if !r.Process {
 		who.Lasts = sessionLasts
@@ -108,7 +108,7 @@ func (r *request) readMeta(meta *mcp.Meta) {
 	}
 	r.ended = meta.AdditionalFields[metaEnded] == true
 	if client := meta.ClientInfo(); client != nil && r.message.Modern {
-		r.client = *client
+		r.Client = *client
 	}
 	if id := r.said[metaToolUse]; id != "" {
 		r.host, _ = r.lists.Keyed(r.ctx, board.CallKey, id)

@@ -242,7 +242,7 @@ func readOrTick(r *request, tool *tools.Tool, call *tools.Call) (out board.Outco
 		out.After, err = r.lists.Load(r.ctx, call.List, 0)
 		return out, err
 	}
-	by := todo.Writer{Client: strings.TrimSpace(todo.Cut(r.client.Name, 59) + " card"), Variant: tool.Name}
+	by := todo.Writer{Client: strings.TrimSpace(todo.Cut(r.Client.Name, 59) + " card"), Variant: tool.Name}
 	out, err = r.lists.Edit(r.ctx, call.List, call.Edit, by)
 	if errors.Is(err, todo.ErrItemGone) {
 		err = &todo.InputError{Problems: []todo.Problem{{Path: "item_id", Message: "The item is not on the list any more"}}}

@@ -54,7 +54,7 @@ func (r *request) question() mcp.JSONRPCMessage {
 	if !means || capabilities == nil || capabilities.Roots == nil {
 		return nil
 	}
-	if identified(r.ctx, params.Meta); !clients.Find(r.client.Name).AnswersRoots || !r.who.Shared {
+	if identified(r.ctx, params.Meta); !clients.Find(r.Client.Name).AnswersRoots || !r.who.Shared {
 		return nil
 	}
 	return mcp.NewJSONRPCResultResponse(jsonrpc.RequestID(r.message.ID), map[string]any{

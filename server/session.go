@@ -23,14 +23,13 @@ import (
 // Peer describes the sender of one message, as its transport knows it.
 type Peer struct {
 	board.Identity
-	// Client is the clientInfo of the session. That of a request of 2026-07-28 takes precedence.
-	Client   mcp.Implementation
-	Apps     bool   // the session's client shows MCP Apps
-	List     string // the name of the list, from the URL or the Todo-List header; may be empty
-	Session  string // the HTTP session's id; empty for none
-	Protocol string // the protocol version that a session's client names with the message; may be empty
-	Process  bool   // the client is the only one of this process, as on stdio
-	Folder   string // the path in its Todo-Folder header, else of its first root; empty for neither
+	Client   mcp.Implementation // the clientInfo of the session; [identified] sets that of a request of 2026-07-28
+	Apps     bool               // the session's client shows MCP Apps
+	List     string             // the name of the list, from the URL or the Todo-List header; may be empty
+	Session  string             // the HTTP session's id; empty for none
+	Protocol string             // the protocol version that a session's client names with the message; may be empty
+	Process  bool               // the client is the only one of this process, as on stdio
+	Folder   string             // the path in its Todo-Folder header, else of its first root; empty for neither
 }
 
 // Introduce sets client and apps from an initialize request, and reports whether the client can be asked for its
@@ -52,12 +51,11 @@ type request struct {
 	misread error           // why mcp-go could not read the params; nil if it could
 
 	// Set by [identified]:
-	lists  board.Lists        // of the sender's principal
-	said   map[string]string  // the texts in _meta
-	ended  bool               // it is a sub-agent's last call
-	client mcp.Implementation // of the message itself, else of its session
-	host   todo.Chat          // the chat that makes this call, as a hook said; zero for most
-	who    board.Conversation
+	lists board.Lists       // of the sender's principal
+	said  map[string]string // the texts in _meta
+	ended bool              // it is a sub-agent's last call
+	host  todo.Chat         // the chat that makes this call, as a hook said; zero for most
+	who   board.Conversation
 
 	// Of a tool call:
 	arguments json.RawMessage
@@ -121,7 +119,7 @@ func (s *Server) Listen(ctx context.Context, p Peer, m jsonrpc.Message, send fun
 	if refused, ok := answer.(mcp.JSONRPCError); ok {
 		answer = r.refusal(refused)
 	}
-	r.message.Brief, r.message.Params, r.said, r.client = nil, nil, nil, mcp.Implementation{} // free them while the stream is open
+	r.message.Brief, r.message.Params, r.said, r.Client = nil, nil, nil, mcp.Implementation{} // free them while the stream is open
 	select {
 	case acknowledgement := <-r.acknowledgement:
 		if send(acknowledgement) == nil && r.listens {
