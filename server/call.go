@@ -16,11 +16,11 @@ import (
 )
 
 // addTool adds a tool whose calls do answers. A model's mistakes become results in the words of tool; nil has none.
-// Other errors become JSON-RPC errors, see [Server.failed].
-func (s *Server) addTool(listed mcp.Tool, tool *tools.Tool, do func(*request, *tools.Tool) (tools.Result, error)) {
-	s.mcp.AddTool(listed, func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+// Other errors become JSON-RPC errors, see [Server.failed]. Only [Server.listTools] describes tools.
+func (s *Server) addTool(name string, tool *tools.Tool, do func(*request, *tools.Tool) (tools.Result, error)) {
+	s.mcp.AddTool(mcp.NewToolWithRawSchema(name, "", nil), func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		r := identified(ctx, req.Params.Meta)
-		r.tool = listed.Name
+		r.tool = name
 		if r.arguments = r.message.Arguments; r.arguments == nil {
 			r.arguments = req.Params.RawArguments
 		}

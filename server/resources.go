@@ -206,7 +206,7 @@ func (s *Server) addCard() {
 	view, tick := tools.NewPage()
 	s.pageTools = []*tools.Tool{view, tick}
 	for _, tool := range s.pageTools {
-		s.addTool(describe(tool), tool, forPage)
+		s.addTool(tool.Name, tool, forPage)
 	}
 }
 

@@ -101,10 +101,10 @@ func New(c Config) (*Server, error) {
 		mcpserver.WithHooks(hooks), mcpserver.WithCacheHints(0, mcp.CacheScopePrivate),
 		mcpserver.WithExtensions(map[string]any{card.Extension: map[string]any{}}))
 	for _, tool := range s.published() {
-		s.addTool(describe(tool), tool, s.call)
+		s.addTool(tool.Name, tool, s.call)
 	}
 	for _, name := range reads {
-		s.addTool(mcp.NewToolWithRawSchema(name, "", nil), nil, s.read)
+		s.addTool(name, nil, s.read)
 	}
 	s.addResources()
 	s.addCard()
@@ -144,16 +144,6 @@ func CheckPublish(names []string) error {
 	return nil
 }
 
-// describe returns a tool as it is registered, without schemas: they are generated when it is listed. (mcp.NewTool
-// annotates tools as destructive by default.)
-func describe(t *tools.Tool) mcp.Tool {
-	no, reads := false, t.ReadOnly
-	tool := mcp.NewToolWithRawSchema(t.Name, t.Description, nil)
-	tool.Title = t.Title
-	tool.Annotations = mcp.ToolAnnotation{ReadOnlyHint: &reads, DestructiveHint: &no, OpenWorldHint: &no, IdempotentHint: &t.Idempotent}
-	return tool
-}
-
 // usualTool is the tool that "auto" lists to an unknown client, and in the sessionless protocol: most models know it,
 // and no known client hides it or takes it for a tool of its own. To list all tools would cost a model ten times as
 // many tokens, and leave it to choose.
@@ -185,8 +175,8 @@ func (s *Server) listed(r *request) (listed []*tools.Tool) {
 	return slices.DeleteFunc(listed, func(t *tools.Tool) bool { return names[todo.Fold(t.Name)] != t.Name })
 }
 
-// listTools reduces a listing to what one client is listed, with or without output schemas, and marks the first tool
-// to be loaded at once. Other tools can be called all the same.
+// listTools replaces mcp-go's listing by what one client is listed, with or without output schemas, and marks the first
+// tool to be loaded at once. Other tools can be called all the same.
 //
 // The app page's own tools come last, only in a session of a client that shows apps, which hides them from its model.
 // The page works without their listing.
@@ -194,8 +184,11 @@ func (s *Server) listTools(ctx context.Context, _ any, _ *mcp.ListToolsRequest, 
 	r := mcpserver.ClientSessionFromContext(ctx).(*request)
 	var listed []mcp.Tool
 	add := func(t *tools.Tool, meta *mcp.Meta) {
-		tool := result.Tools[slices.IndexFunc(result.Tools, func(tool mcp.Tool) bool { return tool.Name == t.Name })]
-		if tool.Meta, tool.RawInputSchema = meta, t.InputSchema(); s.listsOutput(r) {
+		no := false // mcp.NewTool annotates tools as destructive
+		tool := mcp.NewToolWithRawSchema(t.Name, t.Description, t.InputSchema())
+		tool.Title, tool.Meta = t.Title, meta
+		tool.Annotations = mcp.ToolAnnotation{ReadOnlyHint: &t.ReadOnly, DestructiveHint: &no, OpenWorldHint: &no, IdempotentHint: &t.Idempotent}
+		if s.listsOutput(r) {
 			tool.RawOutputSchema = t.OutputSchema()
 		}
 		listed = append(listed, tool)
