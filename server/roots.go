@@ -88,24 +88,13 @@ func HeaderFolder(value string) string {
 // windowsPath matches an absolute path on Windows, of a drive or another computer.
 var windowsPath = regexp.MustCompile(`^([A-Za-z]:[\\/]|\\\\[^\\])`)
 
-// shareForm matches a folder that another computer shares, with slashes.
-var shareForm = regexp.MustCompile(`^//[^/:]+/[^/]`)
-
-// FolderOf returns the path in a file: address; empty for any other address.
+// FolderOf returns the path in a file: address of this machine; empty for any other address.
 func FolderOf(uri string) string {
 	u, err := url.Parse(uri)
-	if err != nil || u.Scheme != "file" || u.Path == "" {
+	if err != nil || u.Scheme != "file" || u.Host != "" && !strings.EqualFold(u.Host, "localhost") || strings.HasPrefix(u.Path, "//") {
 		return ""
 	}
 	path := u.Path
-	if host := strings.ToLower(u.Host); host != "" && host != "localhost" {
-		path = "//" + host + path
-	}
-	if shareForm.MatchString(path) { // another computer's, or WSL's, on Windows
-		return strings.TrimRight(strings.ReplaceAll(path, "/", `\`), `\`)
-	} else if path != u.Path {
-		return ""
-	}
 	if len(path) > 2 && path[0] == '/' && path[2] == ':' { // file:///C:/work
 		path = path[1:]
 	}
