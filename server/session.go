@@ -197,12 +197,7 @@ func (r *request) subscribes() subscriptions.Client {
 }
 
 // SessionID implements mcpserver.ClientSession.
-func (r *request) SessionID() string {
-	if r.Process {
-		return "stdio"
-	}
-	return r.Session
-}
+func (r *request) SessionID() string { return r.Session }
 
 // SubscribeToResourceErr implements mcpserver.SessionWithResourceSubscriptionsErr.
 func (r *request) SubscribeToResourceErr(uri string) error {

@@ -143,11 +143,9 @@ func (s *Stream) Comment(text string) {
 
 // keepAlive checks at each interval whether the stream may go on, until it ends.
 func (s *Stream) keepAlive(interval time.Duration, mayGoOn func(context.Context) bool) {
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
-	for {
+	for tick := time.Tick(interval); ; {
 		select {
-		case <-tick.C:
+		case <-tick:
 			if !mayGoOn(s.ctx) {
 				s.cancel()
 				return
