@@ -3,12 +3,11 @@
 // have no line. A line never has a text of a list.
 //
 // A line is written after the save is durable. While the log cannot be written, saves go on, lines wait in memory and
-// [Log.Check] fails. A line says how many did not fit in memory. What still waits when the process ends is lost, and
-// reported.
+// [Log.Check] fails. Lines that do not fit in memory go to the program's own log. What still waits when the process
+// ends is lost, and reported.
 package audit
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,35 +25,39 @@ import (
 
 const maxWaiting = 1 << 20 // how many bytes of lines wait for a log that cannot be written
 
-// Log is an audit log. It is safe for concurrent use.
+// Log is a store whose saves and purges are logged. It is safe for concurrent use.
 type Log struct {
-	out    func(lines []byte) (n int, err error) // as io.Writer.Write
-	report *slog.Logger
+	board.Store
+	out     io.Writer
+	report  *slog.Logger
+	imports bool
 
 	mu      sync.Mutex
-	waiting []byte // lines to write
-	lost    int    // how many lines did not fit since the last write
-	failing error  // of the last write
+	waiting []byte // lines that out has not taken
 }
 
-// ToFile returns a log that appends to a file for its owner alone. It opens the file for each write, so that a log
-// may be rotated by renaming. The first of several failures is reported.
-func ToFile(path string, report *slog.Logger) *Log {
-	return &Log{report: report, out: func(lines []byte) (int, error) {
-		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-			return 0, fmt.Errorf("%s is not a file", path)
-		}
-		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-		if err != nil {
-			return 0, err
-		}
-		n, err := f.Write(lines)
-		return n, errors.Join(err, f.Close())
-	}}
+// New returns a log of what is saved in a store. Each write to out is of whole lines; a failing one is reported. With
+// imports, whose files say who wrote each revision, lines have the action "import" and the command as the writer.
+func New(st board.Store, out io.Writer, report *slog.Logger, imports bool) *Log {
+	return &Log{Store: st, out: out, report: report, imports: imports}
 }
 
-// ToWriter returns a log that writes to out, each line at once.
-func ToWriter(out io.Writer, report *slog.Logger) *Log { return &Log{report: report, out: out.Write} }
+// File is a writer that appends to the file with its name, for its owner alone. It opens the file for each write, so
+// that a log may be rotated by renaming.
+type File string
+
+// Write implements io.Writer.
+func (path File) Write(lines []byte) (n int, err error) {
+	if info, err := os.Stat(string(path)); err == nil && !info.Mode().IsRegular() {
+		return 0, fmt.Errorf("%s is not a file", path)
+	}
+	f, err := os.OpenFile(string(path), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return 0, err
+	}
+	n, err = f.Write(lines)
+	return n, errors.Join(err, f.Close())
+}
 
 // Check writes what waits, and returns why the log cannot be written.
 func (l *Log) Check() error {
@@ -70,77 +73,51 @@ func (l *Log) Waiting() int {
 	return len(l.waiting)
 }
 
+// write appends lines to the log. They wait if it cannot be written, which is reported when the first ones wait.
 func (l *Log) write(lines ...line) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	waited := len(l.waiting) > 0
 	for _, entry := range lines {
 		data, err := json.Marshal(entry)
 		if err != nil || len(l.waiting)+len(data) > maxWaiting {
-			l.lost++
+			l.report.Error("a line of the audit log is lost", "line", string(data))
 			continue
 		}
 		l.waiting = append(append(l.waiting, render.SafeJSON(data)...), '\n')
 	}
-	_ = l.flush() // flush reports it
-}
-
-// flush writes what waits. Its first failure in a row is reported.
-func (l *Log) flush() error {
-	err := l.try()
-	if err != nil && l.failing == nil {
+	if err := l.flush(); err != nil && !waited {
 		l.report.Error("the audit log cannot be written; lines wait in memory, and the server is not ready", "error", err)
 	}
-	l.failing = err
-	return err
 }
 
-// try writes what waits in one write, and then how many lines were lost. After a failure it keeps what was not
-// written whole, behind a line break if a part of it was.
-func (l *Log) try() error {
-	n, err := l.out(l.waiting)
+// flush writes what waits. The call after a failed one goes on where that ended.
+func (l *Log) flush() error {
+	n, err := l.out.Write(l.waiting)
 	if err != nil {
-		whole := bytes.LastIndexByte(l.waiting[:n], '\n') + 1
-		l.waiting = l.waiting[whole:]
-		if n > whole {
-			l.waiting = append([]byte("\n"), l.waiting...)
-		}
+		l.waiting = l.waiting[n:]
 		return fmt.Errorf("audit log: %w", err)
 	}
 	l.waiting = nil
-	if l.lost == 0 {
-		return nil
-	}
-	l.waiting = fmt.Appendf(nil, `{"time":%q,"action":"lost","lines":%d}`+"\n", time.Now().UTC().Format(time.RFC3339Nano), l.lost)
-	l.lost = 0
-	return l.try()
-}
-
-// Store returns a store whose saves and purges are logged. With imports, whose files say who wrote each revision,
-// lines have the action "import" and the command as the writer.
-func Store(st board.Store, l *Log, imports bool) board.Store { return &audited{st, l, imports} }
-
-type audited struct {
-	board.Store
-	log     *Log
-	imports bool
+	return nil
 }
 
 type line struct {
-	Time      time.Time      `json:"time"`
-	Action    string         `json:"action"`  // save, import, purge
-	Outcome   string         `json:"outcome"` // applied, or unknown if the revision may be stored
-	Principal string         `json:"principal,omitempty"`
-	User      string         `json:"user,omitempty"`
-	Person    bool           `json:"person,omitempty"`
-	Client    string         `json:"client,omitempty"`
-	Variant   string         `json:"variant,omitempty"`
-	Agent     string         `json:"agent,omitempty"`
+	Time      time.Time `json:"time"`
+	Action    string    `json:"action"`  // save, import, purge
+	Outcome   string    `json:"outcome"` // applied, or unknown if the revision may be stored
+	Principal string    `json:"principal,omitempty"`
+	todo.Writer
 	List      string         `json:"list"`
 	Revision  int64          `json:"revision,omitempty"`
 	Operation string         `json:"operation,omitempty"`
-	Process   string         `json:"process,omitempty"`
 	Items     int            `json:"items"`
 	Changes   map[string]any `json:"changes,omitzero"` // nil if unknown
+}
+
+func newLine(action string, by todo.Writer, s todo.Snapshot) line {
+	return line{Time: time.Now().UTC(), Action: action, Outcome: "applied", Principal: s.List.Principal, Writer: by,
+		List: s.List.ID, Revision: s.Revision, Items: len(s.Items)}
 }
 
 // countChanges describes a revision: how many items were added, removed, moved and changed, and "renamed" if the given
@@ -164,10 +141,10 @@ func countChanges(before, after todo.Snapshot) map[string]any {
 }
 
 // Update implements board.Store. It logs each revision that it stored and each list that it removed.
-func (a *audited) Update(ctx context.Context, key board.Key, change func(board.Tx) error) error {
+func (l *Log) Update(ctx context.Context, key board.Key, change func(board.Tx) error) error {
 	var saved []line
-	err := a.Store.Update(ctx, key, func(tx board.Tx) error {
-		t := &auditedTx{Tx: tx, imports: a.imports}
+	err := l.Store.Update(ctx, key, func(tx board.Tx) error {
+		t := &auditedTx{Tx: tx, imports: l.imports}
 		err := change(t)
 		saved = nil // a previous run was not stored
 		if err == nil {
@@ -175,14 +152,16 @@ func (a *audited) Update(ctx context.Context, key board.Key, change func(board.T
 		}
 		return err
 	})
-	unknown := errors.Is(err, board.ErrUnknownOutcome)
-	for i := range saved {
-		if unknown {
+	switch {
+	case errors.Is(err, board.ErrUnknownOutcome):
+		for i := range saved {
 			saved[i].Outcome, saved[i].Changes = "unknown", nil
 		}
+	case err != nil:
+		return err
 	}
-	if len(saved) > 0 && (err == nil || unknown) {
-		a.log.write(saved...)
+	if len(saved) > 0 {
+		l.write(saved...)
 	}
 	return err
 }
@@ -216,13 +195,6 @@ func (t *auditedTx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot
 	return after, nil
 }
 
-func newLine(action string, by todo.Writer, s todo.Snapshot) line {
-	return line{
-		Time: time.Now().UTC(), Action: action, Outcome: "applied", Principal: s.List.Principal, User: by.User, Person: by.Person,
-		Client: by.Client, Variant: by.Variant, Agent: by.Agent, Process: by.Process, List: s.List.ID, Revision: s.Revision, Items: len(s.Items),
-	}
-}
-
 // Purge implements board.Tx.
 func (t *auditedTx) Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error {
 	before, err := t.Load(ctx, list, 0)
@@ -239,10 +211,10 @@ func (t *auditedTx) Purge(ctx context.Context, list string, by todo.Writer, now 
 }
 
 // Close implements board.Store. It writes the lines that wait.
-func (a *audited) Close() error {
-	err := a.Store.Close()
-	if a.log.Waiting() > 0 {
-		err = errors.Join(err, a.log.Check())
+func (l *Log) Close() error {
+	err := l.Store.Close()
+	if l.Waiting() > 0 {
+		err = errors.Join(err, l.Check())
 	}
 	return err
 }

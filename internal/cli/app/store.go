@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -165,15 +166,15 @@ func (a *App) FollowSessions(ctx context.Context, lists board.Lists) (stop func(
 
 // audited returns a store that logs saves and purges to --audit-log, or st itself without that setting.
 func (a *App) audited(st board.Store) board.Store {
-	switch path := a.Operator.Audit; path {
-	case "":
+	if a.Operator.Audit == "" {
 		return st
-	case "-":
-		a.Audit = audit.ToWriter(a.Stderr, a.Logger())
-	default:
-		a.Audit = audit.ToFile(path, a.Logger())
 	}
-	return audit.Store(st, a.Audit, a.Command == "import")
+	out := io.Writer(audit.File(a.Operator.Audit))
+	if a.Operator.Audit == "-" {
+		out = a.Stderr
+	}
+	a.Audit = audit.New(st, out, a.Logger(), a.Command == "import")
+	return a.Audit
 }
 
 // SilentLog returns the path of the log of `hook`; empty if no state folder is known.

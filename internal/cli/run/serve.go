@@ -235,10 +235,13 @@ func CalledBy(a *app.App) string {
 
 // ready returns why a load balancer should send no calls although the store works; nil if it should.
 func (a *service) ready() error {
-	if a.Audit == nil || a.Audit.Check() == nil { // Check logs its error
+	if a.Audit == nil {
 		return nil
 	}
-	return &edge.Error{Status: http.StatusServiceUnavailable, Text: "the audit log cannot be written; the server's log says why"}
+	if err := a.Audit.Check(); err != nil {
+		return &edge.Error{Status: http.StatusServiceUnavailable, Text: "the audit log cannot be written; the server's log says why", Cause: err}
+	}
+	return nil
 }
 
 func (a *service) measure(b *board.Board, e *edge.Edge) {

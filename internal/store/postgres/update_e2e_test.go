@@ -50,7 +50,7 @@ func TestRoundTrips(t *testing.T) {
 	traced := checktest.Must(pgxpool.NewWithConfig(t.Context(), config))(t)
 	s.pool.Close()
 	s.pool, s.Reader = traced, newReader(traced, &s.Health, s.call)
-	audited := audit.Store(s, audit.ToWriter(io.Discard, slog.New(slog.DiscardHandler)), false) // which reads nothing either
+	audited := audit.New(s, io.Discard, slog.New(slog.DiscardHandler), false) // which reads nothing either
 	lists := board.NewBoard(audited).As("p")
 	agent := board.Target{Conversation: board.Conversation{Key: "c"}}
 	mirror := board.Target{Conversation: board.Conversation{Key: "c", Mirrors: true}}
@@ -115,7 +115,7 @@ func TestOnlyOneTakesUpAList(t *testing.T) {
 func TestFoundListsAreReadAgain(t *testing.T) {
 	s, ctx := fresh(t), t.Context()
 	mustSave(t, s, "a", 1)
-	logged := audit.Store(s, audit.ToWriter(io.Discard, slog.New(slog.DiscardHandler)), false)
+	logged := audit.New(s, io.Discard, slog.New(slog.DiscardHandler), false)
 	for _, st := range []board.Store{s, logged} {
 		tries := 0
 		err := st.Update(ctx, board.Key{Chat: "x"}, func(tx board.Tx) error {
