@@ -152,14 +152,14 @@ var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.Me
 func (e *Edge) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	w := &answer{ResponseWriter: response, control: http.NewResponseController(response), edge: e}
-	_ = w.control.SetWriteDeadline(time.Time{}) // the connection keeps that of its previous request
+	w.within(0) // the connection keeps the deadline of its previous request
 	if e.path != "" {
 		r = e.atRoot(r)
 	}
 	defer func() {
 		// Now the HTTP server reads the rest of the request's body and writes what it has buffered; nothing else
 		// touches the response.
-		_ = w.control.SetWriteDeadline(time.Now().Add(2 * e.config.ClientTimeout))
+		w.within(2 * e.config.ClientTimeout)
 		if e.config.Observe == nil || w.stream {
 			return
 		}

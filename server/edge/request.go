@@ -2,7 +2,6 @@ package edge
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"io"
 	"mime"
@@ -10,7 +9,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
@@ -154,8 +152,7 @@ func tooLarge(w http.ResponseWriter) *Error {
 }
 
 const (
-	pieceSize         = 256 << 10   // bytes that a client must read within the client timeout: 26 kB/s is enough
-	finalWriteTimeout = time.Second // for a client that still reads as the server ends
+	pieceSize = 256 << 10 // bytes that a client must read within the client timeout: 26 kB/s is enough
 	// maxUnsent is how many bytes of large answers clients may leave unread, one client half of it: sixteen of the
 	// largest pages of lists.
 	maxUnsent   = 128 << 20
@@ -174,9 +171,6 @@ type answer struct {
 	status  int      // 0 means 200
 	stream  bool     // it became a [sse.Stream]
 	request *Request // nil until it is known who asks
-
-	mu     sync.Mutex
-	isIdle bool // nothing is written now
 }
 
 // WriteHeader implements http.ResponseWriter.
@@ -196,12 +190,10 @@ func (a *answer) Write(p []byte) (written int, err error) {
 		}
 		defer sent()
 	}
-	a.idle(false)
-	defer a.idle(true)
-	defer context.AfterFunc(a.edge.closing, a.bound)()
+	defer a.within(0)
 	for {
 		piece := p[:min(len(p), pieceSize)]
-		a.bound()
+		a.within(a.edge.config.ClientTimeout)
 		n, err := a.ResponseWriter.Write(piece)
 		written += n
 		if err != nil {
@@ -216,35 +208,19 @@ func (a *answer) Write(p []byte) (written int, err error) {
 	}
 }
 
-// bound sets the deadline of a write that begins now, or goes on as the edge closes.
-func (a *answer) bound() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	within := a.edge.config.ClientTimeout
-	if a.edge.closing.Err() != nil {
-		within = min(within, finalWriteTimeout)
+// within sets the deadline of what is written from now on; 0 means none. The next write finds out if that fails.
+func (a *answer) within(timeout time.Duration) {
+	var deadline time.Time
+	if timeout > 0 {
+		deadline = time.Now().Add(timeout)
 	}
-	if !a.isIdle {
-		_ = a.control.SetWriteDeadline(time.Now().Add(within))
-	}
-}
-
-// idle says whether nothing is written now. Then there is no deadline, and bound sets none: after its handler has
-// returned the answer must not be used, and the edge may close just then.
-func (a *answer) idle(is bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.isIdle = is; is {
-		_ = a.control.SetWriteDeadline(time.Time{}) // the next write finds out
-	}
+	_ = a.control.SetWriteDeadline(deadline)
 }
 
 // FlushError is called by http.ResponseController.
 func (a *answer) FlushError() error {
-	a.idle(false)
-	defer a.idle(true)
-	defer context.AfterFunc(a.edge.closing, a.bound)()
-	a.bound()
+	a.within(a.edge.config.ClientTimeout)
+	defer a.within(0)
 	return a.control.Flush()
 }
 
