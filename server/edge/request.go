@@ -88,25 +88,20 @@ func (r *Request) Greeted() (client string, any bool) {
 // ResumeAfter returns the Seq after which a stream resumes, from Last-Event-ID or ?after=, and whether there is one.
 // Anything but a whole number, 0 or more, is an [*Error].
 func (r *Request) ResumeAfter() (after int64, resumes bool, err error) {
-	text := cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after"))
-	if text == "" {
-		return 0, false, nil
-	}
-	after, err = parse("Last-Event-ID or ?after=", text)
-	return after, err == nil, err
+	after, err = number("Last-Event-ID or ?after=", cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after")), -1)
+	return after, after >= 0, err
 }
 
 // QueryNumber returns the number in a query parameter, def if it is missing. Anything but a whole number, 0 or more,
 // is an [*Error].
 func (r *Request) QueryNumber(name string, def int64) (int64, error) {
-	text := r.URL.Query().Get(name)
+	return number(name, r.URL.Query().Get(name), def)
+}
+
+func number(name, text string, def int64) (int64, error) {
 	if text == "" {
 		return def, nil
 	}
-	return parse(name, text)
-}
-
-func parse(name, text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 {
 		return 0, BadRequest("%s must be a whole number, 0 or more", name)
@@ -127,28 +122,24 @@ func (r *Request) ReadJSON(w http.ResponseWriter) ([]byte, *Error) {
 	if r.Header.Get("Content-Encoding") != "" {
 		return nil, newError(http.StatusUnsupportedMediaType, "compressed bodies are not taken: leave out Content-Encoding")
 	}
+	tooLarge := newError(http.StatusRequestEntityTooLarge, "the body is larger than %d bytes", todo.MaxRequest)
 	if r.ContentLength > maxDrained {
-		return nil, tooLarge(w)
+		return nil, tooLarge
 	}
-	body := http.MaxBytesReader(w, r.Body, maxDrained)
+	a := w.(*answer)
+	body := http.MaxBytesReader(a.ResponseWriter, r.Body, maxDrained) // past the limit that response closes the connection
 	raw, err := io.ReadAll(io.LimitReader(body, todo.MaxRequest+1))
+	if len(raw) > todo.MaxRequest {
+		_, _ = io.Copy(io.Discard, body)
+		return nil, tooLarge
+	}
 	if err != nil {
 		return nil, BadRequest("the body did not arrive whole within %s", r.edge.config.ClientTimeout)
 	}
-	if len(raw) > todo.MaxRequest {
-		_, _ = io.Copy(io.Discard, body)
-		return nil, tooLarge(w)
-	}
 	// The deadline is for the body alone: the answer may be a stream. It stays while the HTTP server reads the rest
 	// of a body.
-	_ = w.(*answer).control.SetReadDeadline(time.Time{})
+	_ = a.control.SetReadDeadline(time.Time{})
 	return raw, nil
-}
-
-// tooLarge returns the error for a body that may be read only in part.
-func tooLarge(w http.ResponseWriter) *Error {
-	w.Header().Set("Connection", "close")
-	return newError(http.StatusRequestEntityTooLarge, "the body is larger than %d bytes", todo.MaxRequest)
 }
 
 const (
