@@ -25,6 +25,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/server/auth"
 	"github.com/todo-mcp/todo-mcp/server/signed"
@@ -59,7 +61,7 @@ type Config struct {
 	// KeepAlive is how often a stream gets a comment and its token is checked again; 0 means 4 s, so that an open
 	// page notices within 15 s that it is not live.
 	KeepAlive time.Duration
-	Now       func() time.Time // the clock of sign-in, rates and the probe /readyz; nil means time.Now
+	Now       func() time.Time // the clock of sign-in and rates; nil means time.Now
 	Ready     func() error     // why /readyz fails although the store works; nil means that it never does
 	Warn      func() string    // lines for /readyz and the board on what is wrong although calls are answered; may be nil
 	Metrics   http.Handler     // answers /metrics; nil means that there is none
@@ -125,6 +127,7 @@ func New(c Config) (*Edge, error) {
 	e := &Edge{config: c, mux: http.NewServeMux(), path: public.EscapedPath(), crossOrigin: crossOrigin,
 		streams: &shares{what: "open streams", limit: "--max-streams", held: make(map[share]int)},
 		unsent:  &shares{what: "bytes of unread answers", limit: "128 MB", held: make(map[share]int)},
+		probe:   writeProbe{seldom: rate.Sometimes{Interval: probeAge}},
 		turns:   make(chan struct{}, 2),
 		signsIn: c.Tokens != nil || c.Issuer != nil, key: signed.NewKey(c.Key),
 		rates: &rates{perSecond: c.MaxRate, now: c.Now}, refusals: &rates{perSecond: maxRefusals, now: c.Now}}

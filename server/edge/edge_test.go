@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
@@ -146,18 +147,19 @@ func TestReadyMeansWritable(t *testing.T) {
 		}
 		return broken
 	}}
-	now := time.Now()
-	e := newSite(t, store, func(c *edge.Config) { c.Now = func() time.Time { return now } })
-	broken = servertest.ErrDisk
-	for _, want := range []int{http.StatusServiceUnavailable, http.StatusServiceUnavailable, http.StatusOK} { // the second within a second
-		if got := get(t.Context(), e, "/readyz").Code; got != want {
-			t.Errorf("79: %d, want %d", got, want)
+	synctest.Test(t, func(t *testing.T) {
+		e := newSite(t, store, nil)
+		broken = servertest.ErrDisk
+		for _, want := range []int{http.StatusServiceUnavailable, http.StatusServiceUnavailable, http.StatusOK} { // the second within a second
+			if got := get(t.Context(), e, "/readyz").Code; got != want {
+				t.Errorf("79: %d, want %d", got, want)
+			}
+			if broken == nil {
+				time.Sleep(time.Second)
+			}
+			broken = nil
 		}
-		if broken == nil {
-			now = now.Add(time.Second)
-		}
-		broken = nil
-	}
+	})
 }
 
 // BAD-INPUT 63: half of MaxStreams are one address's. Where one is closed there is room again.

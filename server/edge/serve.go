@@ -9,8 +9,11 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 )
@@ -20,7 +23,7 @@ const (
 	maxHeader      = 32 << 10    // bytes (BAD-INPUT 15)
 	writeBuffer    = 64 << 10    // bytes that the system keeps for a client that does not read; more makes no reader faster
 	certificateAge = time.Second // how long the files of a certificate are not read again
-	probeAge       = time.Second // how long the result of a [writeProbe] is valid
+	probeAge       = time.Second // how long it is not tested again whether the store can be written
 )
 
 // connections is a listener that closes idle connections of its server when it can accept no more, so that many open
@@ -91,20 +94,18 @@ func LoadCertificate(certFile, keyFile string, log *slog.Logger) (*tls.Config, e
 	if err != nil {
 		return nil, fmt.Errorf("read certificate: %w", err)
 	}
-	var mu sync.Mutex
-	latest, loaded := &current, time.Now()
+	var latest atomic.Pointer[tls.Certificate]
+	latest.Store(&current)
+	seldom := rate.Sometimes{Interval: certificateAge}
 	get := func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if now := time.Now(); now.Sub(loaded) >= certificateAge {
-			loaded = now
+		seldom.Do(func() {
 			if renewed, err := tls.LoadX509KeyPair(certFile, keyFile); err == nil {
-				latest = &renewed
+				latest.Store(&renewed)
 			} else {
 				log.Error("the certificate that was read before is still used", "error", err)
 			}
-		}
-		return latest, nil
+		})
+		return latest.Load(), nil
 	}
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: get}, nil
 }
@@ -134,30 +135,24 @@ func ready(w http.ResponseWriter, r *Request) error {
 	return nil
 }
 
-// writeProbe tests by a hidden write whether the store can be written. A result is valid for probeAge, so that
-// frequent probes seldom write.
+// writeProbe tests whether the store can be written.
 type writeProbe struct {
-	mu   sync.Mutex
-	last time.Time // zero before the first write
-	err  error
+	mu     sync.Mutex
+	seldom rate.Sometimes
+	err    error // of the last test
 }
 
+// check tests by a hidden write, at most every probeAge, so that frequent probes seldom write.
 func (p *writeProbe) check(r *Request) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err := r.Context().Err(); err != nil {
-		return err // it waited too long for another probe
-	}
-	now := r.edge.config.Now()
-	if age := now.Sub(p.last); !p.last.IsZero() && age >= 0 && age < probeAge {
-		return p.err
-	}
-	err := r.Lists.TryWrite(r.Context())
-	if errors.Is(err, context.Canceled) {
-		return err // the caller is gone; the store may work
-	}
-	p.last, p.err = now, err
-	return err
+	p.seldom.Do(func() {
+		deadline, _ := r.Context().Deadline()
+		ctx, cancel := context.WithDeadline(context.WithoutCancel(r.Context()), deadline) // others wait for the result
+		defer cancel()
+		p.err = r.Lists.TryWrite(ctx)
+	})
+	return p.err
 }
 
 // Admin returns the handler of the address for operators: /metrics, /livez and /readyz, none of which has list
