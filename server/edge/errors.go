@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
@@ -118,7 +119,7 @@ func (e *Edge) fail(w http.ResponseWriter, r *http.Request, format Format, err e
 	visits := r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html")
 	switch {
 	case answer.Status == http.StatusUnauthorized && visits:
-		e.redirect(w, r, e.signInAddress(r))
+		e.redirect(w, r, signInPath+"?"+url.Values{"to": {r.URL.RequestURI()}}.Encode())
 		return
 	case isRefusal || errors.Is(err, board.ErrReadOnly):
 		e.challenge(w, r, answer)

@@ -363,17 +363,6 @@ func (e *Edge) cookie(r *http.Request, name string, value any) error {
 	return nil
 }
 
-// signInAddress returns the address of the page for signing in, which leads back to what a request asked for. A
-// person who had signed in with the issuer is led to the issuer's page at once.
-func (e *Edge) signInAddress(r *http.Request) string {
-	page := signInPath
-	var in session
-	if e.offersIssuer() && e.cookie(r, sessionCookie, &in) == nil && in.Token == "" {
-		page = startPath
-	}
-	return page + "?" + url.Values{"to": {r.URL.RequestURI()}}.Encode()
-}
-
 // fromCookie returns the identity in a request's cookie.
 func (e *Edge) fromCookie(r *http.Request) (board.Identity, error) {
 	var in session
