@@ -323,61 +323,53 @@ func (e *Edge) enter(w http.ResponseWriter, r *Request, granted auth.Grant, err 
 	return nil
 }
 
-// setCookie sets a cookie that scripts cannot read. A nil value deletes it.
-func (e *Edge) setCookie(w http.ResponseWriter, r *Request, name string, value any, lasts time.Duration) {
-	text, age := "", -1
-	if value != nil {
-		text, age = e.key.Sign(e.purpose(r.Request, name), value), int(lasts.Round(time.Second).Seconds())
-	}
-	secure := strings.HasPrefix(r.Site(), "https:")
-	http.SetCookie(w, &http.Cookie{Name: e.cookieName(name, secure), Value: text, Path: cmp.Or(e.path, "/"), MaxAge: age, HttpOnly: true, Secure: secure,
-		SameSite: http.SameSiteLaxMode}) // not Strict: the issuer's page leads back here
-}
-
-// cookieName returns a cookie's name with the prefix by which browsers accept it only over TLS, and, if it is for all
-// paths, only from this host itself.
-func (e *Edge) cookieName(name string, secure bool) string {
+// newCookie returns a cookie that scripts cannot read, still empty, and the purpose that it is signed for.
+//
+// Over TLS its name has a prefix by which browsers accept it over TLS alone and, if it is for all paths, only from this
+// host itself. Without TLS the purpose binds it to the browser's address and this server's: browsers send it to every
+// port of this machine, whose listeners must not be able to use it.
+func (e *Edge) newCookie(r *http.Request, name string) (c *http.Cookie, purpose string) {
+	c = &http.Cookie{Name: "__Host-" + name, Path: cmp.Or(e.path, "/"), Secure: strings.HasPrefix(e.origin(r), "https:"),
+		HttpOnly: true, SameSite: http.SameSiteLaxMode} // not Strict: the issuer's page leads back here
 	switch {
-	case secure && e.path != "":
-		return "__Secure-" + name
-	case secure:
-		return "__Host-" + name
+	case !c.Secure:
+		c.Name = name
+		return c, name + " of " + network(e.address(r)) + " at " + r.Host
+	case e.path != "":
+		c.Name = "__Secure-" + name
 	}
-	return name
+	return c, name
 }
 
-// purpose returns the purpose that a cookie is signed for. Without TLS it binds the cookie to the browser's address
-// and this server's: browsers send it to every port of this machine, whose listeners must not be able to use it.
-func (e *Edge) purpose(r *http.Request, name string) string {
-	if strings.HasPrefix(e.origin(r), "https:") {
-		return name
+// setCookie sets a cookie to a value. A nil value deletes it.
+func (e *Edge) setCookie(w http.ResponseWriter, r *Request, name string, value any, lasts time.Duration) {
+	c, purpose := e.newCookie(r.Request, name)
+	if c.MaxAge = -1; value != nil {
+		c.Value, c.MaxAge = e.key.Sign(purpose, value), int(lasts.Round(time.Second).Seconds())
 	}
-	return name + " of " + network(e.address(r)) + " at " + r.Host
+	http.SetCookie(w, c)
 }
 
-func (e *Edge) cookie(r *http.Request, name string, value any) error {
-	c, err := r.Cookie(e.cookieName(name, strings.HasPrefix(e.origin(r), "https:")))
-	if err != nil || !e.key.Open(e.purpose(r, name), c.Value, value) {
-		return errNobody
-	}
-	return nil
+// cookie reads the value of a cookie, and reports whether this server set it.
+func (e *Edge) cookie(r *http.Request, name string, value any) bool {
+	own, purpose := e.newCookie(r, name)
+	c, err := r.Cookie(own.Name)
+	return err == nil && e.key.Open(purpose, c.Value, value)
 }
 
 // fromCookie returns the identity in a request's cookie.
 func (e *Edge) fromCookie(r *http.Request) (board.Identity, error) {
 	var in session
 	now := e.config.Now()
-	switch err := e.cookie(r, sessionCookie, &in); {
-	case err != nil:
-		return board.Identity{}, err
-	case !now.Before(in.Expires):
+	switch {
+	case !e.cookie(r, sessionCookie, &in) || !now.Before(in.Expires):
 	case in.Token != "" && e.config.Tokens != nil:
 		granted, err := e.config.Tokens.Granted(in.Token, now)
 		return granted.Identity, err
 	case in.Token == "" && e.config.Issuer != nil && in.Issuer == e.config.Issuer.URL && in.Identity.Principal != "":
 		return in.Identity, nil
 	}
-	return board.Identity{}, errNobody // expired, or the server's way to sign in has changed
+	return board.Identity{}, errNobody // without a cookie, or with one that expired or is from another way to sign in
 }
 
 func (e *Edge) signOut(w http.ResponseWriter, r *Request) error {
@@ -401,7 +393,7 @@ func (e *Edge) start(w http.ResponseWriter, r *Request) error {
 func (e *Edge) callback(w http.ResponseWriter, r *Request) error {
 	var a attempt
 	q := r.URL.Query()
-	if e.cookie(r.Request, attemptCookie, &a) != nil || !e.config.Now().Before(a.Expires) || q.Get("state") != a.State {
+	if !e.cookie(r.Request, attemptCookie, &a) || !e.config.Now().Before(a.Expires) || q.Get("state") != a.State {
 		return e.draw(w, r, http.StatusBadRequest, "", "this sign-in began elsewhere or took too long: begin anew")
 	}
 	e.setCookie(w, r, attemptCookie, nil, 0)
