@@ -27,8 +27,7 @@ import (
 )
 
 const (
-	maxListed   = 2000    // the largest limit of lists or revisions in one answer, and the default
-	maxSearched = 2000    // lists that one request searches
+	maxListed   = 2000    // the largest limit of lists or revisions in one answer, and how many lists one request searches
 	maxLists    = 8 << 20 // bytes of lists in one answer as JSON: 2,000 lists of ten items are half of it
 	maxPage     = 1 << 20 // bytes of revisions in one answer as JSON
 	maxPlans    = 100     // plans of a chat in its history
@@ -50,68 +49,92 @@ func Route(e *edge.Edge) {
 	e.Handle("GET /api/stream", edge.JSON, s.follow, edge.Stream)
 }
 
-// lists answers with a page of lists as [render.ListDocument], last changed first: at most ?limit=, with Seq below
-// ?before=. The first page begins with present chats without a list, whose revision is 0. The header Link has the
-// next page, if any. A list that changes while they are read may be missing. With ?search= it is a [search].
+// entry is a list or a revision in an answer of several.
+type entry struct {
+	form any   // as JSON; nil if it is left out
+	at   int64 // its place in the order, as ?before= or ?after= says it
+}
+
+// foundList is a list, and where a search found the text.
+type foundList struct {
+	render.ListDocument
+	Found todo.Said `json:"found"`
+}
+
+// lists answers with a page of lists as [render.ListDocument], last changed first, with Seq below ?before=. The first
+// page begins with present chats without a list, whose revision is 0. A list that changes while they are read may be
+// missing. With ?search= they are the lists that contain a text, as [foundList]; with ?history=true also those that
+// once did.
 func lists(w http.ResponseWriter, r *edge.Request) error {
-	if text := strings.TrimSpace(r.URL.Query().Get("search")); text != "" {
-		return search(w, r, text)
-	}
+	query := r.URL.Query()
+	text := todo.Cut(strings.TrimSpace(query.Get("search")), todo.MaxTitle)
 	before, err := r.QueryNumber("before", math.MaxInt64)
 	if err != nil {
 		return err
 	}
-	found := inOrder(r.Context(), r, board.Query{BeforeSeq: before, Limit: listsRead})
-	if before == math.MaxInt64 {
-		found = afterChats(r, found)
+	history, err := strconv.ParseBool(cmp.Or(query.Get("history"), "false"))
+	if err != nil {
+		return edge.BadRequest("history must be true or false")
 	}
-	return writePage(w, r, found, maxLists, "before", func(l todo.Snapshot) int64 {
-		if l.IsChat() {
-			return math.MaxInt64 - 1 // all lists are on the next page
-		}
-		return l.Seq
-	})
-}
-
-// afterChats yields present chats without a list, as [todo.Chat.AsList], and then lists.
-func afterChats(r *edge.Request, lists iter.Seq2[todo.Snapshot, error]) iter.Seq2[todo.Snapshot, error] {
-	return func(yield func(todo.Snapshot, error) bool) {
-		ctx, cancel := context.WithTimeout(r.Context(), r.ReadTimeout())
-		chats, _, err := r.Lists.WithChats(ctx, nil)
-		cancel()
-		for _, c := range chats {
-			if !yield(c, nil) {
-				return
-			}
-		}
-		if err != nil && !yield(todo.Snapshot{}, err) {
-			return
-		}
-		lists(yield)
-	}
-}
-
-// inOrder yields the lists of a query in descending order of Seq, ascending with [board.Query.OldestFirst]. It reads
-// as many at a time as the query's limit says. It yields an error last.
-func inOrder(ctx context.Context, r *edge.Request, q board.Query) iter.Seq2[todo.Snapshot, error] {
-	return func(yield func(todo.Snapshot, error) bool) {
-		for {
-			some, err := find(ctx, r, q)
-			for _, l := range some {
-				if !yield(l, nil) {
+	return writePage(w, r, maxLists, "before", func(yield func(entry, error) bool) {
+		if before == math.MaxInt64 && text == "" {
+			chats, _, err := r.Lists.WithChats(r.Context(), nil)
+			for _, c := range chats {
+				if !yield(entry{render.Document(c), math.MaxInt64 - 1}, nil) { // all lists are on the next page
 					return
-				}
-				if q.OldestFirst {
-					q.AfterSeq = l.Seq
-				} else {
-					q.BeforeSeq = l.Seq
 				}
 			}
 			if err != nil {
-				yield(todo.Snapshot{}, err)
-			}
-			if err != nil || len(some) < q.Limit {
+				yield(entry{}, err)
 				return
+			}
+		}
+		for some, err := range inOrder(r.Context(), r, board.Query{BeforeSeq: before, Limit: listsRead}) {
+			var said map[string]todo.Said
+			if history && text != "" && err == nil {
+				said, err = r.Lists.Said(r.Context(), text, some...)
+			}
+			if err != nil {
+				yield(entry{}, err)
+				return
+			}
+			for _, l := range some {
+				if !yield(entry{formOf(l, text, said), l.Seq}, nil) {
+					return
+				}
+			}
+		}
+	})
+}
+
+// formOf returns the form of a list in an answer: nil if it does not contain text, and said does not have it.
+func formOf(l todo.Snapshot, text string, said map[string]todo.Said) any {
+	if text == "" {
+		return render.Document(l)
+	}
+	where, found := said[l.List.ID]
+	if now, ok := render.Found(l, render.Client(account.Client(l)), text); ok {
+		where, found = now, true
+	}
+	if !found {
+		return nil
+	}
+	return foundList{render.Document(l), where}
+}
+
+// inOrder yields the lists of a query in descending order of Seq, ascending with [board.Query.OldestFirst]: as many at
+// a time as the query's limit says, each time within the time limit of one read. It yields an error last.
+func inOrder(ctx context.Context, r *edge.Request, q board.Query) iter.Seq2[[]todo.Snapshot, error] {
+	return func(yield func([]todo.Snapshot, error) bool) {
+		for {
+			some, err := find(ctx, r, q)
+			if !yield(some, err) || err != nil || len(some) < q.Limit {
+				return
+			}
+			if last := some[len(some)-1].Seq; q.OldestFirst {
+				q.AfterSeq = last
+			} else {
+				q.BeforeSeq = last
 			}
 		}
 	}
@@ -149,26 +172,33 @@ func history(w http.ResponseWriter, r *edge.Request) error {
 	if _, err := r.Lists.Load(r.Context(), id, 0); err != nil && !errors.Is(err, board.ErrDamaged) {
 		return err
 	}
-	return writePage(w, r, r.Lists.Revisions(r.Context(), id, after), maxPage, "after", func(l todo.Snapshot) int64 { return l.Revision })
+	return writePage(w, r, maxPage, "after", func(yield func(entry, error) bool) {
+		for l, err := range r.Lists.Revisions(r.Context(), id, after) {
+			if !yield(entry{render.Document(l), l.Revision}, err) {
+				return
+			}
+		}
+	})
 }
 
-// writePage answers with the first lists as documents, at most ?limit= and most bytes. If there are more, the header
-// Link has the next page, by a parameter with a name and the cursor of the last list.
-func writePage(w http.ResponseWriter, r *edge.Request, lists iter.Seq2[todo.Snapshot, error], most int,
-	name string, cursor func(todo.Snapshot) int64) error {
+// writePage answers with entries, at most ?limit= and most bytes, of the first [maxListed]. If there are more, the
+// header Link has the next page, by a parameter with a name and the place of the last entry.
+func writePage(w http.ResponseWriter, r *edge.Request, most int, name string, entries iter.Seq2[entry, error]) error {
 	limit, err := r.QueryNumber("limit", 0)
 	if err != nil {
 		return err
 	}
+	last := int64(0)
 	p, err := edge.InTurn(r, func() (*page, error) {
-		p := newPage(limit, most)
-		for l, err := range lists {
-			if err == nil {
-				err = p.add(l, render.Document(l))
+		p, looked := newPage(limit, most), 0
+		for e, err := range entries {
+			if p.full = looked == maxListed; err == nil && !p.full && e.form != nil {
+				err = p.add(e.form)
 			}
 			if err != nil || p.full {
 				return p, err
 			}
+			last, looked = e.at, looked+1
 		}
 		return p, nil
 	})
@@ -176,47 +206,35 @@ func writePage(w http.ResponseWriter, r *edge.Request, lists iter.Seq2[todo.Snap
 		return err
 	}
 	if p.full {
-		link(w, "next", r.URL.Query(), name, cursor(p.last))
+		link(w, "next", r.URL.Query(), name, last)
 	}
-	return edge.WriteJSON(w, http.StatusOK, p.form(0))
+	return edge.WriteJSON(w, http.StatusOK, p.forms)
 }
 
-// page collects revisions as JSON, each in one form or several, up to limits, but at least one. So what a request
-// makes the server hold is bounded, however long the history and however many lists (BAD-INPUT 60).
+// page collects revisions as JSON up to limits, but at least one. So what a request makes the server hold is bounded,
+// however long the history and however many lists (BAD-INPUT 60).
 type page struct {
 	limit, most int // of revisions, and of bytes
-	revisions   [][]json.RawMessage
-	size        int           // in bytes
-	last        todo.Snapshot // the last one that was added
-	full        bool          // another one had no room
+	forms       []json.RawMessage
+	size        int  // in bytes
+	full        bool // another one had no room
 }
 
 // newPage returns an empty page with a limit of revisions; 0 means maxListed.
 func newPage(limit int64, most int) *page {
-	return &page{limit: int(cmp.Or(min(limit, maxListed), maxListed)), most: most}
+	return &page{limit: int(cmp.Or(min(limit, maxListed), maxListed)), most: most, forms: []json.RawMessage{}}
 }
 
-func (p *page) add(l todo.Snapshot, forms ...any) error {
-	revision, size := make([]json.RawMessage, len(forms)), p.size
-	for i, form := range forms {
-		data, err := json.Marshal(form)
-		if err != nil {
-			return edge.Internal(fmt.Errorf("encode revision: %w", err))
-		}
-		revision[i], size = data, size+len(data)
+// add adds the form of a revision.
+func (p *page) add(form any) error {
+	data, err := json.Marshal(form)
+	if err != nil {
+		return edge.Internal(fmt.Errorf("encode revision: %w", err))
 	}
-	if p.full = len(p.revisions) >= p.limit || len(p.revisions) > 0 && size > p.most; !p.full {
-		p.revisions, p.size, p.last = append(p.revisions, revision), size, l
+	if p.full = len(p.forms) >= p.limit || len(p.forms) > 0 && p.size+len(data) > p.most; !p.full {
+		p.forms, p.size = append(p.forms, data), p.size+len(data)
 	}
 	return nil
-}
-
-func (p *page) form(n int) []json.RawMessage {
-	out := make([]json.RawMessage, len(p.revisions))
-	for i, r := range p.revisions {
-		out[i] = r[n]
-	}
-	return out
 }
 
 // link sets the header Link (RFC 8288) to another page of the answer: the request's query with a cursor.
@@ -270,74 +288,6 @@ func readStates(r *edge.Request) ([]listState, error) {
 			Client: account.Client(l), Edits: account.EditsOf(saw, l)})
 	}
 	return out, nil
-}
-
-// foundList is a list, and where a search found the text.
-type foundList struct {
-	render.ListDocument
-	Found todo.Said `json:"found"`
-}
-
-// search answers with a page of the lists that contain ?search=, in the form and order of [lists]; with ?history=true
-// also those that once did. If it has not searched all lists, the header Link has the next page, even if it found
-// none.
-func search(w http.ResponseWriter, r *edge.Request, text string) error {
-	before, err := r.QueryNumber("before", math.MaxInt64)
-	if err != nil {
-		return err
-	}
-	limit, err := r.QueryNumber("limit", 0)
-	if err != nil {
-		return err
-	}
-	history, err := strconv.ParseBool(cmp.Or(r.URL.Query().Get("history"), "false"))
-	if err != nil {
-		return edge.BadRequest("history must be true or false")
-	}
-	p, text := newPage(limit, maxLists), todo.Cut(text, todo.MaxTitle)
-	more, err := edge.InTurn(r, func() (bool, error) {
-		for looked := 0; looked < maxSearched; looked += listsRead {
-			lists, err := find(r.Context(), r, board.Query{BeforeSeq: before, Limit: listsRead})
-			if err == nil {
-				before, err = p.addSaying(r, text, history, lists, before)
-			}
-			if err != nil || p.full || len(lists) < listsRead {
-				return p.full, err
-			}
-		}
-		return true, nil
-	})
-	if err != nil {
-		return err
-	}
-	if more {
-		link(w, "next", r.URL.Query(), "before", before)
-	}
-	return edge.WriteJSON(w, http.StatusOK, p.form(0))
-}
-
-// addSaying adds the lists that contain text, or with history once did, until the page is full. It returns the Seq
-// below which it has not looked.
-func (p *page) addSaying(r *edge.Request, text string, history bool, lists []todo.Snapshot, before int64) (_ int64, err error) {
-	said := map[string]todo.Said{}
-	if history {
-		if said, err = r.Lists.Said(r.Context(), text, lists...); err != nil {
-			return before, err
-		}
-	}
-	for _, l := range lists {
-		where, found := said[l.List.ID]
-		if now, ok := render.Found(l, render.Client(account.Client(l)), text); ok {
-			where, found = now, true
-		}
-		if found {
-			if err := p.add(l, foundList{render.Document(l), where}); err != nil || p.full {
-				return before, err
-			}
-		}
-		before = l.Seq
-	}
-	return before, nil
 }
 
 // today answers with the account of the day ?date=, by default today, in the time zone ?zone=, by default the

@@ -132,14 +132,18 @@ func (s *streams) catchUp(stream *sse.Stream, r *edge.Request, after int64, want
 	if len(newest) > 0 && newest[0].Seq < after {
 		after = 0
 	}
-	for l, err := range inOrder(stream.Context(), r, board.Query{AfterSeq: after, OldestFirst: true, Limit: catchUpPage}) {
-		if err == nil && wanted(l) {
-			err = s.send(stream, l)
-		}
+	for lists, err := range inOrder(stream.Context(), r, board.Query{AfterSeq: after, OldestFirst: true, Limit: catchUpPage}) {
 		if err != nil {
 			return 0, err
 		}
-		after = l.Seq
+		for _, l := range lists {
+			if after = l.Seq; !wanted(l) {
+				continue
+			}
+			if err := s.send(stream, l); err != nil {
+				return 0, err
+			}
+		}
 	}
 	return after, nil
 }
@@ -241,7 +245,7 @@ type workspaceAnswer struct {
 	Workspace struct {
 		Todos []todoItem `json:"todos"` // null if there is no list, [] if it is empty
 	} `json:"workspace"`
-	Messages []json.RawMessage `json:"messages"` // the assistant's
+	Messages []historyMessage  `json:"messages"` // the assistant's
 	History  []json.RawMessage `json:"history"`  // what a front end parses the messages into
 }
 
@@ -268,28 +272,24 @@ func workspace(w http.ResponseWriter, r *edge.Request) error {
 	}
 	query := r.URL.Query()
 	l, err := workspaceList(r, query.Get("list"))
-	var answer workspaceAnswer
-	p := &page{}
+	answer := workspaceAnswer{Messages: []historyMessage{}, History: []json.RawMessage{}}
 	if err == nil {
 		query.Set("list", cmp.Or(query.Get("list"), l.List.ID)) // another list may soon be the newest
 		answer.Workspace.Todos = todosOf(l, false)
-		p, err = edge.InTurn(r, func() (*page, error) {
+		before, err = edge.InTurn(r, func() (int64, error) {
 			plans, err := plansOf(r, query.Get("list"), l)
 			if err != nil {
-				return &page{}, err
+				return 0, err
 			}
-			p, first, err := workspaceHistory(r, plans, before)
-			before = first
-			return p, err
+			return answer.addHistory(r, plans, before)
 		})
+		if err == nil && before > 0 {
+			link(w, "prev", query, "before", before)
+		}
 	}
 	if err != nil && !errors.Is(err, board.ErrNotFound) {
 		return err
 	}
-	if p.full {
-		link(w, "prev", query, "before", before)
-	}
-	answer.Messages, answer.History = p.form(0), p.form(1)
 	return edge.WriteJSON(w, http.StatusOK, answer)
 }
 
@@ -324,9 +324,10 @@ func plansOf(r *edge.Request, wanted string, newest todo.Snapshot) ([]plan, erro
 	return append(plans, plan{newest.List.ID, newest.Revision}), nil
 }
 
-// workspaceHistory reads a page of the messages of plans, each in both forms of addMessage, ascending. Messages are
-// numbered over all plans. The page has numbers below before (0: any); first is the number of its first message.
-func workspaceHistory(r *edge.Request, plans []plan, before int64) (p *page, first int64, err error) {
+// addHistory adds a page of the messages of plans, each also in the form into which a front end parses it, ascending.
+// Messages are numbered over all plans. The page has numbers below before (0: any). It returns the number below which
+// there are more messages; 0 if there are none.
+func (a *workspaceAnswer) addHistory(r *edge.Request, plans []plan, before int64) (more int64, err error) {
 	number := int64(0) // of the message to read
 	for _, plan := range plans {
 		number += plan.messages
@@ -335,7 +336,12 @@ func workspaceHistory(r *edge.Request, plans []plan, before int64) (p *page, fir
 	if before > 0 {
 		number = min(number, before-1)
 	}
-	p = &page{limit: maxListed, most: maxPage}
+	p := newPage(0, maxPage/2) // the messages are as large again
+	defer func() {
+		slices.Reverse(p.forms)
+		slices.Reverse(a.Messages)
+		a.History = p.forms
+	}()
 	for _, plan := range slices.Backward(plans) {
 		earlier -= plan.messages
 		for ; number > earlier; number-- {
@@ -346,26 +352,20 @@ func workspaceHistory(r *edge.Request, plans []plan, before int64) (p *page, fir
 			if errors.Is(err, board.ErrDamaged) {
 				continue
 			}
-			if err == nil {
-				err = p.addMessage(s, number)
+			if err != nil {
+				return 0, err
 			}
+			block := blockOf(s, blockID(s))
+			err = p.add(historyAnswer{ID: fmt.Sprintf("session-history-%d", number), Type: "ai_answer", Blocks: []toolUse{block}})
 			if err != nil || p.full {
-				slices.Reverse(p.revisions)
-				return p, number + 1, err
+				return number + 1, err
 			}
+			block.Message = ""
+			a.Messages = append(a.Messages, historyMessage{Role: "assistant", Content: []toolUse{block}, ToolCalls: []toolUse{}})
 		}
 		number = min(number, earlier)
 	}
-	slices.Reverse(p.revisions)
-	return p, number + 1, nil
-}
-
-// addMessage adds a revision with its number, as a message and in the form into which a front end parses that.
-func (p *page) addMessage(s todo.Snapshot, number int64) error {
-	block := blockOf(s, blockID(s))
-	form := historyAnswer{ID: fmt.Sprintf("session-history-%d", number), Type: "ai_answer", Blocks: []toolUse{block}}
-	block.Message = ""
-	return p.add(s, historyMessage{Role: "assistant", Content: []toolUse{block}, ToolCalls: []toolUse{}}, form)
+	return 0, nil
 }
 
 // workspaceList returns the list with an id, or the one with which its conversation went on, else the last changed
@@ -381,9 +381,9 @@ func workspaceList(r *edge.Request, wanted string) (todo.Snapshot, error) {
 		}
 	}
 	matches := func(l todo.Snapshot) bool { return chain.Has(l.List) && (wanted != "" || l.List.Agent == "") }
-	for l, err := range inOrder(r.Context(), r, board.Query{BeforeSeq: math.MaxInt64, Limit: listsAtOnce}) {
-		if err != nil || matches(l) {
-			return l, err
+	for lists, err := range inOrder(r.Context(), r, board.Query{BeforeSeq: math.MaxInt64, Limit: listsAtOnce}) {
+		if n := slices.IndexFunc(lists, matches); n >= 0 || err != nil {
+			return lists[max(n, 0)], err
 		}
 	}
 	return todo.Snapshot{}, board.ErrNotFound
