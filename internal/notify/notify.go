@@ -12,7 +12,6 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -36,8 +35,9 @@ type Config struct {
 }
 
 const (
-	// presenceEvery is how often lists with an agent are read without a change: an agent that goes away writes nothing.
-	presenceEvery = 5 * time.Second
+	// lookEvery is how often lists are read without a change, while one has an agent, which may go away, or a notice is
+	// to be sent.
+	lookEvery = 5 * time.Second
 	// The pause after lists were read is restAfter, or restShare times as long as the reading took if that is longer.
 	restAfter, restShare = time.Second, 20
 	// lookTimeout bounds one look.
@@ -90,17 +90,17 @@ func (n *Notifier) Run(ctx context.Context) {
 	work.Wait()
 }
 
-// watch calls look when a list changes, and when something is due, until ctx ends.
+// watch calls look when a list changes, and every lookEvery while look says so, until ctx ends.
 func (n *Notifier) watch(ctx context.Context) {
 	watch := n.Lists.Watch(nil)
 	defer watch.Close()
 	for ctx.Err() == nil {
 		began := time.Now()
-		next := n.look(ctx, false)
+		again := n.look(ctx, false)
 		board.Sleep(ctx, max(restAfter, restShare*time.Since(began)))
 		until, cancel := context.WithCancel(ctx)
-		if !next.IsZero() {
-			until, cancel = context.WithDeadline(ctx, next)
+		if again {
+			until, cancel = context.WithDeadline(ctx, began.Add(lookEvery))
 		}
 		_, err := watch.Next(until)
 		cancel()
@@ -110,8 +110,8 @@ func (n *Notifier) watch(ctx context.Context) {
 	}
 }
 
-// look reads the states of lists and sends the notices that are due. It returns when to look again; zero for never.
-func (n *Notifier) look(ctx context.Context, end bool) time.Time {
+// look reads the states of lists and sends the notices that are due. It reports whether to look again without a change.
+func (n *Notifier) look(ctx context.Context, end bool) (again bool) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	now := time.Now()
@@ -129,12 +129,13 @@ func (n *Notifier) look(ctx context.Context, end bool) time.Time {
 		n.Log.Warn("nobody is notified while the store fails", "error", err)
 	}
 	n.failing = failed
-	next, soon := n.tracker.next(), now.Add(presenceEvery)
-	attends := func(f *account.Group) bool { return !f.State().Rests() } // an agent is there, which may go away
-	if (err != nil || slices.ContainsFunc(slices.Collect(maps.Values(groups)), attends)) && (next.IsZero() || soon.Before(next)) {
-		next = soon
+	if err != nil {
+		return true
 	}
-	return next
+	for id, f := range groups {
+		again = again || !f.State().Rests() || n.tracker.lists[id].pending
+	}
+	return again
 }
 
 // read returns the groups that changed lately, by their main list's id.

@@ -73,16 +73,6 @@ func (t *tracker) due(now time.Time, end bool) (ids []string) {
 	return ids
 }
 
-// next returns when the next notice will be due if nothing changes; zero for none.
-func (t *tracker) next() (at time.Time) {
-	for _, k := range t.lists {
-		if due := k.dueAt(); k.pending && (at.IsZero() || due.Before(at)) {
-			at = due
-		}
-	}
-	return at
-}
-
 // told notes that a process sent a notice of a list. If that was before its state began, the state stays pending.
 func (t *tracker) told(id string, at time.Time) {
 	k := t.lists[id]
