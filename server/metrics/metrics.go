@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"math"
 	"net/http"
 	"os"
 	"runtime"
@@ -90,9 +91,9 @@ type gauge struct {
 	read       func() float64
 }
 
-// bounds are the upper bounds of a histogram's buckets in seconds: those of the conventions, and finer ones for
-// stores.
-var bounds = [...]float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}
+// bounds are the upper bounds of a histogram's buckets in seconds: those of the conventions, finer ones for stores, and
+// at last infinity.
+var bounds = [...]float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, math.Inf(1)}
 
 // histogram counts durations for each combination of its labels' values.
 type histogram struct {
@@ -107,7 +108,6 @@ type values [5]string
 
 type series struct {
 	within [len(bounds)]uint64 // by the lowest bound that is not exceeded
-	count  uint64
 	sum    float64
 }
 
@@ -121,12 +121,9 @@ func (h *histogram) observe(took time.Duration, labels ...string) {
 		s = &series{}
 		h.series[key] = s
 	}
-	seconds := took.Seconds()
-	if n, _ := slices.BinarySearch(bounds[:], seconds); n < len(bounds) {
-		s.within[n]++
-	}
-	s.count++
-	s.sum += seconds
+	n, _ := slices.BinarySearch(bounds[:], took.Seconds())
+	s.within[n]++
+	s.sum += took.Seconds()
 }
 
 func (h *histogram) write(p *page) {
@@ -140,8 +137,7 @@ func (h *histogram) write(p *page) {
 			total += s.within[n]
 			fmt.Fprintf(p, "%s,le=\"%v\"} %d\n", bucket, bound, total)
 		}
-		fmt.Fprintf(p, "%s,le=\"+Inf\"} %d\n", bucket, s.count)
-		fmt.Fprintf(p, "%s_sum%s %v\n%[1]s_count%[2]s %[4]d\n", h.name, labels, s.sum, s.count)
+		fmt.Fprintf(p, "%s_sum%s %v\n%[1]s_count%[2]s %[4]d\n", h.name, labels, s.sum, total)
 	}
 }
 
