@@ -57,7 +57,7 @@ func TestLongSubjectsSignIn(t *testing.T) {
 // and a rate of their own.
 func TestUsersWithTheSameName(t *testing.T) {
 	i := newIssuer(t)
-	s := newSite(t, auth.NewIssuer(auth.IssuerConfig{URL: i.URL, Audience: audience, TenantClaim: "org"}), func(c *edge.Config) { c.MaxRate = 5 })
+	s := newSite(t, &auth.Issuer{URL: i.URL, Audience: audience, TenantClaim: "org"}, func(c *edge.Config) { c.MaxRate = 5 })
 	one := i.sign(t, map[string]any{"sub": "1", "org": "o", "preferred_username": "ann"})
 	other := i.sign(t, map[string]any{"sub": "2", "org": "o", "preferred_username": "ann"})
 	call := servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A"))

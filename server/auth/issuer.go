@@ -21,8 +21,10 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// IssuerConfig configures an [Issuer]. URL and Audience are required.
-type IssuerConfig struct {
+// Issuer checks access tokens (RFC 9068) of one OAuth 2.1 authorization server with OpenID Connect discovery, whose
+// metadata is read on first use. It is safe for concurrent use; its exported fields must not be changed. URL and
+// Audience are required.
+type Issuer struct {
 	URL      string // of the issuer, as in its metadata
 	Audience string // what access tokens must be for
 	// TenantClaim names a claim with the team that the token's user shares lists with; empty gives each user lists of
@@ -31,12 +33,6 @@ type IssuerConfig struct {
 	// ClientID and ClientSecret are the panel's at the issuer. Without an id nobody can sign in to the panel with the
 	// issuer; the secret may be empty.
 	ClientID, ClientSecret string
-}
-
-// Issuer checks access tokens (RFC 9068) of one OAuth 2.1 authorization server with OpenID Connect discovery, whose
-// metadata is read on first use. It is safe for concurrent use.
-type Issuer struct {
-	IssuerConfig // must not be changed
 
 	mu       sync.Mutex
 	found    *oidc.Provider // the issuer's metadata; nil until it answered
@@ -55,9 +51,6 @@ const (
 	maxSubject      = 255     // bytes of a user or team, which a cookie has; OpenID Connect's limit of a subject
 	maxQuoted       = 300     // bytes that are logged of an error, which may quote an answer
 )
-
-// NewIssuer returns an issuer.
-func NewIssuer(c IssuerConfig) *Issuer { return &Issuer{IssuerConfig: c} }
 
 func newClient(l *rate.Limiter) *http.Client {
 	return &http.Client{Timeout: issuerTimeout, Transport: transport{l}, CheckRedirect: sameOrigin}

@@ -92,17 +92,17 @@ func unsigned(t *testing.T, header string, claims map[string]any) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(header)) + "." + base64.RawURLEncoding.EncodeToString(payload) + "."
 }
 
-func newIssuerSite(t *testing.T, edit func(*auth.IssuerConfig)) (*issuer, *site) {
+func newIssuerSite(t *testing.T, edit func(*auth.Issuer)) (*issuer, *site) {
 	t.Helper()
 	i := newIssuer(t)
-	c := auth.IssuerConfig{URL: i.URL, Audience: audience}
+	c := &auth.Issuer{URL: i.URL, Audience: audience}
 	if edit != nil {
-		edit(&c)
+		edit(c)
 	}
-	return i, newSite(t, auth.NewIssuer(c), nil)
+	return i, newSite(t, c, nil)
 }
 
-func withClient(c *auth.IssuerConfig) { c.ClientID = "panel" }
+func withClient(c *auth.Issuer) { c.ClientID = "panel" }
 
 // BAD-INPUT 31: A token in the query string, for another audience or purpose, with `alg=none`,
 // confused keys, a hostile `kid`, `jku`, `x5u` or `jwk` → 401; no log has it. An unknown key costs
@@ -165,7 +165,7 @@ func TestTokensOfOthers(t *testing.T) {
 // BAD-INPUT 35: A tenant in an argument, header or query; a token without one, or with two, where
 // one is needed → Ignored; 403
 func TestScopesAndTeams(t *testing.T) {
-	i, s := newIssuerSite(t, func(c *auth.IssuerConfig) { c.TenantClaim = "org" })
+	i, s := newIssuerSite(t, func(c *auth.Issuer) { c.TenantClaim = "org" })
 	s.list(t, "team:red", "Red's text")
 	s.list(t, "team:blue", "Blue's text")
 	for name, test := range map[string]struct {
@@ -237,7 +237,7 @@ func TestIssuerDown(t *testing.T) {
 	s.ask(t, "GET /api/lists", "", bearer(i.sign(t, nil))...).is(t, "not discovered", http.StatusServiceUnavailable)
 	s.logged(t, "discover the issuer")
 	i.down.Store(false)
-	other := newSite(t, auth.NewIssuer(auth.IssuerConfig{URL: i.URL, Audience: audience}), nil)
+	other := newSite(t, &auth.Issuer{URL: i.URL, Audience: audience}, nil)
 	other.ask(t, "GET /api/lists", "", bearer(i.sign(t, nil))...).is(t, "up", 200)
 	i.kid.Store("second")
 	rotated := i.sign(t, nil)

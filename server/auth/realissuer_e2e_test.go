@@ -34,10 +34,10 @@ func newRealSite(t *testing.T) *site {
 	l := checktest.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	port := l.Addr().(*net.TCPAddr).Port
 	l.Close()
-	c := auth.IssuerConfig{URL: fmt.Sprintf("http://127.0.0.1:%d", port), ClientID: "panel", ClientSecret: "a secret of the panel"}
+	c := &auth.Issuer{URL: fmt.Sprintf("http://127.0.0.1:%d", port), ClientID: "panel", ClientSecret: "a secret of the panel"}
 	own := checktest.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	c.Audience = "http://" + own.Addr().String() + "/mcp"
-	s := newSiteOn(t, own, auth.NewIssuer(c), nil)
+	s := newSiteOn(t, own, c, nil)
 	folder := filepath.Dir(servertest.NodeModules(t))
 	provider := exec.Command("node", filepath.Join(folder, "oidc.mjs"), fmt.Sprint(port), s.URL+"/signin/callback")
 	out := checktest.Must(provider.StdoutPipe())(t)

@@ -314,8 +314,8 @@ func (a *service) secure(c *edge.Config) (err error) {
 		c.Tokens = auth.NewTokens(in.Tokens)
 	}
 	if in.Issuer != "" {
-		c.Issuer = auth.NewIssuer(auth.IssuerConfig{URL: in.Issuer, Audience: cmp.Or(in.Audience, a.PublicURL+"/mcp"),
-			TenantClaim: in.TenantClaim, ClientID: in.ClientID, ClientSecret: in.ClientSecret})
+		c.Issuer = &auth.Issuer{URL: in.Issuer, Audience: cmp.Or(in.Audience, a.PublicURL+"/mcp"),
+			TenantClaim: in.TenantClaim, ClientID: in.ClientID, ClientSecret: in.ClientSecret}
 	}
 	if u, err := url.Parse(a.PublicURL); err == nil && u.Host != "" {
 		c.Hosts = append(c.Hosts, strings.ToLower(u.Hostname()))
