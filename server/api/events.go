@@ -276,13 +276,7 @@ func workspace(w http.ResponseWriter, r *edge.Request) error {
 	if err == nil {
 		query.Set("list", cmp.Or(query.Get("list"), l.List.ID)) // another list may soon be the newest
 		answer.Workspace.Todos = todosOf(l, false)
-		before, err = edge.InTurn(r, func() (int64, error) {
-			plans, err := plansOf(r, query.Get("list"), l)
-			if err != nil {
-				return 0, err
-			}
-			return answer.addHistory(r, plans, before)
-		})
+		before, err = edge.InTurn(r, func() (int64, error) { return answer.addHistory(r, query.Get("list"), l, before) })
 		if err == nil && before > 0 {
 			link(w, "prev", query, "before", before)
 		}
@@ -293,48 +287,39 @@ func workspace(w http.ResponseWriter, r *edge.Request) error {
 	return edge.WriteJSON(w, http.StatusOK, answer)
 }
 
-// plan is a list of a chat, with how many of its revisions are messages.
-type plan struct {
-	list     string
-	messages int64
-}
-
-// plansOf returns the plans of the chat that held the wanted list, an id or name, and now holds newest; oldest first.
-func plansOf(r *edge.Request, wanted string, newest todo.Snapshot) ([]plan, error) {
+// addHistory adds a page of a chat's messages, each also in the form into which a front end parses it, ascending. The
+// chat held the wanted list, an id or name, and now holds newest; its messages are numbered over all its lists. The
+// page has numbers below before (0: any). addHistory returns the number below which there are more; 0 if there are none.
+func (a *workspaceAnswer) addHistory(r *edge.Request, wanted string, newest todo.Snapshot, before int64) (more int64, err error) {
 	if wanted == newest.List.Name {
 		wanted = newest.List.ID
 	}
-	ids, err := r.Lists.Plans(r.Context(), wanted, newest.List, maxPlans)
+	lists, err := r.Lists.Plans(r.Context(), wanted, newest.List, maxPlans)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	var plans []plan
-	for _, id := range ids[:len(ids)-1] {
+	type message struct {
+		list     string
+		revision int64
+	}
+	var all []message
+	for _, id := range lists {
 		l, err := r.Lists.Load(r.Context(), id, 0)
-		switch {
-		case errors.Is(err, board.ErrNotFound), errors.Is(err, board.ErrDamaged):
+		if isLost(err) {
 			continue
-		case err != nil:
-			return nil, err
-		case l.ReplacedBy != "": // no call made its last revision
+		}
+		if err != nil {
+			return 0, err
+		}
+		if l.ReplacedBy != "" { // no call made its last revision
 			l.Revision--
 		}
-		plans = append(plans, plan{id, l.Revision})
+		for n := range l.Revision {
+			all = append(all, message{id, n + 1})
+		}
 	}
-	return append(plans, plan{newest.List.ID, newest.Revision}), nil
-}
-
-// addHistory adds a page of the messages of plans, each also in the form into which a front end parses it, ascending.
-// Messages are numbered over all plans. The page has numbers below before (0: any). It returns the number below which
-// there are more messages; 0 if there are none.
-func (a *workspaceAnswer) addHistory(r *edge.Request, plans []plan, before int64) (more int64, err error) {
-	number := int64(0) // of the message to read
-	for _, plan := range plans {
-		number += plan.messages
-	}
-	earlier := number // messages of the plans before the current one
 	if before > 0 {
-		number = min(number, before-1)
+		all = all[:min(int64(len(all)), before-1)]
 	}
 	p := newPage(0, maxPage/2) // the messages are as large again
 	defer func() {
@@ -342,30 +327,28 @@ func (a *workspaceAnswer) addHistory(r *edge.Request, plans []plan, before int64
 		slices.Reverse(a.Messages)
 		a.History = p.forms
 	}()
-	for _, plan := range slices.Backward(plans) {
-		earlier -= plan.messages
-		for ; number > earlier; number-- {
-			s, err := r.Lists.Load(r.Context(), plan.list, number-earlier)
-			if errors.Is(err, board.ErrNotFound) {
-				break // neither it nor those before it are kept
-			}
-			if errors.Is(err, board.ErrDamaged) {
-				continue
-			}
-			if err != nil {
-				return 0, err
-			}
-			block := blockOf(s, blockID(s))
-			err = p.add(historyAnswer{ID: fmt.Sprintf("session-history-%d", number), Type: "ai_answer", Blocks: []toolUse{block}})
-			if err != nil || p.full {
-				return number + 1, err
-			}
-			block.Message = ""
-			a.Messages = append(a.Messages, historyMessage{Role: "assistant", Content: []toolUse{block}, ToolCalls: []toolUse{}})
+	for n, m := range slices.Backward(all) {
+		s, err := r.Lists.Load(r.Context(), m.list, m.revision)
+		if isLost(err) {
+			continue
 		}
-		number = min(number, earlier)
+		if err != nil {
+			return 0, err
+		}
+		block := blockOf(s, blockID(s))
+		err = p.add(historyAnswer{ID: fmt.Sprintf("session-history-%d", n+1), Type: "ai_answer", Blocks: []toolUse{block}})
+		if err != nil || p.full {
+			return int64(n) + 2, err
+		}
+		block.Message = ""
+		a.Messages = append(a.Messages, historyMessage{Role: "assistant", Content: []toolUse{block}, ToolCalls: []toolUse{}})
 	}
 	return 0, nil
+}
+
+// isLost reports whether an error says that a revision is not kept or cannot be read.
+func isLost(err error) bool {
+	return errors.Is(err, board.ErrNotFound) || errors.Is(err, board.ErrDamaged)
 }
 
 // workspaceList returns the list with an id, or the one with which its conversation went on, else the last changed
