@@ -41,7 +41,7 @@ type Client struct {
 	base       *url.URL
 	token      string
 	http       *http.Client
-	pause      func(ctx context.Context, try int) // waits before a reconnection, the try-th in a row from 1
+	pause      func(ctx context.Context) // waits before a reconnection
 	maxSilence time.Duration
 }
 
@@ -62,7 +62,7 @@ func New(server, token string) (*Client, error) {
 	transport.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Client{base: base, token: token, http: &http.Client{Transport: transport, CheckRedirect: stay},
-		pause: backOff, maxSilence: maxSilence}, nil
+		pause: func(ctx context.Context) { board.Sleep(ctx, time.Second) }, maxSilence: maxSilence}, nil
 }
 
 // Where returns the server's address for display, without the password.
@@ -159,13 +159,12 @@ func (c *Client) call(ctx context.Context, path string, body, out any) (next str
 	}
 	defer res.Body.Close()
 	data, err := io.ReadAll(http.MaxBytesReader(nil, res.Body, maxResponse))
-	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
+	switch {
+	case errors.As(err, new(*http.MaxBytesError)):
 		return "", errTooLarge
-	}
-	if err != nil {
+	case err != nil:
 		return "", err
-	}
-	if json.Unmarshal(data, out) != nil {
+	case json.Unmarshal(data, out) != nil:
 		return "", errNotTodoServer
 	}
 	next, _, _ = strings.Cut(strings.TrimPrefix(res.Header.Get("Link"), "<"), ">")
@@ -242,16 +241,13 @@ func (r *refused) Error() string {
 // connected, a wrong response is worth a retry: it may be a proxy's while the server restarts.
 func isPermanent(err error, connected bool) bool {
 	r, isRefused := errors.AsType[*refused](err)
-	if !isRefused {
+	switch {
+	case !isRefused:
 		return !connected && errors.Is(err, errNotTodoServer)
-	}
-	switch r.status {
-	case http.StatusUnauthorized, http.StatusForbidden:
+	case r.status == http.StatusUnauthorized, r.status == http.StatusForbidden:
 		return true
-	case http.StatusTooManyRequests, http.StatusRequestTimeout:
-		return false
 	}
-	return !connected && r.status < 500
+	return !connected && r.status < 500 && r.status != http.StatusTooManyRequests && r.status != http.StatusRequestTimeout
 }
 
 // Follow calls show with all lists (all is true), then with each list that changes. When the connection breaks it
@@ -259,9 +255,9 @@ func isPermanent(err error, connected bool) bool {
 func (c *Client) Follow(ctx context.Context, show func(lists []todo.Snapshot, all bool), lost func(error)) error {
 	defer c.http.CloseIdleConnections()
 	connected := false
-	for try := 1; ; try++ {
+	for {
 		err := c.followOnce(ctx, func(lists []todo.Snapshot, all bool) {
-			connected, try = true, 0
+			connected = true
 			show(lists, all)
 		})
 		if ctx.Err() != nil {
@@ -272,14 +268,8 @@ func (c *Client) Follow(ctx context.Context, show func(lists []todo.Snapshot, al
 		}
 		lost(err)
 		c.http.CloseIdleConnections() // the network may have changed
-		try = max(try, 1)
-		c.pause(ctx, try)
+		c.pause(ctx)
 	}
-}
-
-// backOff waits 200 ms, then twice as long each time, up to 3 s.
-func backOff(ctx context.Context, try int) {
-	board.Sleep(ctx, min(100*time.Millisecond<<min(try, 10), 3*time.Second))
 }
 
 // followOnce reads all lists, then follows changes until the connection ends. It returns the error, never nil.
