@@ -6,7 +6,6 @@ package api
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,7 +31,6 @@ const (
 	maxPage     = 1 << 20 // bytes of revisions in one answer as JSON
 	maxPlans    = 100     // plans of a chat in its history
 	listsRead   = 100     // lists that are read at a time for an answer
-	listsAtOnce = 16      // lists that are read at a time to look for one
 	catchUpPage = 4       // lists that a stream reads at a time to catch up, and holds for a slow reader
 )
 
@@ -89,7 +87,8 @@ func lists(w http.ResponseWriter, r *edge.Request) error {
 				return
 			}
 		}
-		for some, err := range inOrder(r.Context(), r, board.Query{BeforeSeq: before, Limit: listsRead}) {
+		for isLast := false; !isLast; {
+			some, err := r.Lists.Find(r.Context(), board.Query{BeforeSeq: before, Limit: listsRead})
 			var said map[string]todo.Said
 			if history && text != "" && err == nil {
 				said, err = r.Lists.Said(r.Context(), text, some...)
@@ -99,10 +98,11 @@ func lists(w http.ResponseWriter, r *edge.Request) error {
 				return
 			}
 			for _, l := range some {
-				if !yield(entry{formOf(l, text, said), l.Seq}, nil) {
+				if before = l.Seq; !yield(entry{formOf(l, text, said), l.Seq}, nil) {
 					return
 				}
 			}
+			isLast = len(some) < listsRead
 		}
 	})
 }
@@ -120,31 +120,6 @@ func formOf(l todo.Snapshot, text string, said map[string]todo.Said) any {
 		return nil
 	}
 	return foundList{render.Document(l), where}
-}
-
-// inOrder yields the lists of a query in descending order of Seq, ascending with [board.Query.OldestFirst]: as many at
-// a time as the query's limit says, each time within the time limit of one read. It yields an error last.
-func inOrder(ctx context.Context, r *edge.Request, q board.Query) iter.Seq2[[]todo.Snapshot, error] {
-	return func(yield func([]todo.Snapshot, error) bool) {
-		for {
-			some, err := find(ctx, r, q)
-			if !yield(some, err) || err != nil || len(some) < q.Limit {
-				return
-			}
-			if last := some[len(some)-1].Seq; q.OldestFirst {
-				q.AfterSeq = last
-			} else {
-				q.BeforeSeq = last
-			}
-		}
-	}
-}
-
-// find reads lists within the time limit of one read.
-func find(ctx context.Context, r *edge.Request, q board.Query) ([]todo.Snapshot, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.ReadTimeout())
-	defer cancel()
-	return r.Lists.Find(ctx, q)
 }
 
 // list answers with one list, at its newest revision or at ?revision=.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"slices"
 
@@ -132,7 +131,8 @@ func (s *streams) catchUp(stream *sse.Stream, r *edge.Request, after int64, want
 	if len(newest) > 0 && newest[0].Seq < after {
 		after = 0
 	}
-	for lists, err := range inOrder(stream.Context(), r, board.Query{AfterSeq: after, OldestFirst: true, Limit: catchUpPage}) {
+	for {
+		lists, err := find(stream.Context(), r, board.Query{AfterSeq: after, OldestFirst: true, Limit: catchUpPage})
 		if err != nil {
 			return 0, err
 		}
@@ -144,8 +144,17 @@ func (s *streams) catchUp(stream *sse.Stream, r *edge.Request, after int64, want
 				return 0, err
 			}
 		}
+		if len(lists) < catchUpPage {
+			return after, nil
+		}
 	}
-	return after, nil
+}
+
+// find reads lists within the time limit of one read.
+func find(ctx context.Context, r *edge.Request, q board.Query) ([]todo.Snapshot, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.ReadTimeout())
+	defer cancel()
+	return r.Lists.Find(ctx, q)
 }
 
 func (s *streams) send(stream *sse.Stream, l todo.Snapshot) error {
@@ -364,9 +373,12 @@ func workspaceList(r *edge.Request, wanted string) (todo.Snapshot, error) {
 		}
 	}
 	matches := func(l todo.Snapshot) bool { return chain.Has(l.List) && (wanted != "" || l.List.Agent == "") }
-	for lists, err := range inOrder(r.Context(), r, board.Query{BeforeSeq: math.MaxInt64, Limit: listsAtOnce}) {
-		if n := slices.IndexFunc(lists, matches); n >= 0 || err != nil {
-			return lists[max(n, 0)], err
+	for lists, err := range r.Lists.Pages(r.Context(), board.Query{Excerpt: true}) {
+		if err != nil {
+			return todo.Snapshot{}, err
+		}
+		if n := slices.IndexFunc(lists, matches); n >= 0 {
+			return r.Lists.Load(r.Context(), lists[n].List.ID, 0)
 		}
 	}
 	return todo.Snapshot{}, board.ErrNotFound
