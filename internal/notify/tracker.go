@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// anyAfter is the least time between two notices of a list, and sameAfter between two of the same state.
-	anyAfter, sameAfter = time.Minute, 10 * time.Minute
+	// sameAfter is the least time between two notices of a list in the same state.
+	sameAfter = 10 * time.Minute
 	// skew is how much the clocks of two processes may differ.
 	skew = time.Minute
 )
@@ -27,7 +27,6 @@ type track struct {
 	since   time.Time // when it was first seen in this state
 	seq     int64
 	pending bool                     // a notice of the state is to be sent
-	last    time.Time                // when the last notice was sent
 	told    map[todo.State]time.Time // when the last notice of each state was sent
 }
 
@@ -59,8 +58,11 @@ func (t *tracker) see(now time.Time, groups map[string]*account.Group) {
 
 // dueAt returns when a notice of the state may be sent.
 func (k *track) dueAt() time.Time {
-	stood := k.since.Add(forms[eventOf(k.state)].delay)
-	return slices.MaxFunc([]time.Time{stood, k.last.Add(anyAfter), k.told[k.state].Add(sameAfter)}, time.Time.Compare)
+	stood, again := k.since.Add(forms[eventOf(k.state)].delay), k.told[k.state].Add(sameAfter)
+	if again.After(stood) {
+		return again
+	}
+	return stood
 }
 
 // due returns the lists to tell of now. At the process's end it adds those that ended a moment ago.
@@ -77,7 +79,4 @@ func (t *tracker) due(now time.Time, end bool) (ids []string) {
 func (t *tracker) told(id string, at time.Time) {
 	k := t.lists[id]
 	k.told[k.state], k.pending = at, at.Before(k.since.Add(-skew))
-	if at.After(k.last) {
-		k.last = at
-	}
 }
