@@ -248,19 +248,17 @@ func readStates(r *edge.Request) ([]listState, error) {
 		return nil, err
 	}
 	out := make([]listState, 0, len(found))
-	groups := make(map[string]todo.State)
 	for _, f := range account.Groups(found, standing) {
-		if state := f.State(); state != standing[f.Main.List.ID].State {
-			groups[f.Main.List.ID] = state
+		for _, l := range f.Lists() {
+			saw, err := r.Lists.Saw(r.Context(), l)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, listState{List: l.List.ID, Standing: standing[l.List.ID], Client: account.Client(l), Edits: account.EditsOf(saw, l)})
 		}
-	}
-	for _, l := range found {
-		saw, err := r.Lists.Saw(r.Context(), l)
-		if err != nil {
-			return nil, err
+		if main := &out[len(out)-1-len(f.Subs)]; main.State != f.State() {
+			main.Group = f.State()
 		}
-		out = append(out, listState{List: l.List.ID, Standing: standing[l.List.ID], Group: groups[l.List.ID],
-			Client: account.Client(l), Edits: account.EditsOf(saw, l)})
 	}
 	return out, nil
 }

@@ -30,12 +30,12 @@ type Metrics struct {
 	MCP, HTTP, Store func(took time.Duration, labels ...string)
 
 	histograms []*histogram
-	gauges     []gauge
+	values     []func(*page) // each writes metrics of one value
 }
 
 // New returns metrics with those of the program's version, the Go runtime and the process.
 func New(version string) *Metrics {
-	m := &Metrics{}
+	m := &Metrics{values: []func(*page){(*page).runtime, (*page).process}}
 	histogram := func(name, help string, labels ...string) *histogram {
 		h := &histogram{name: name, help: help, labels: labels, series: make(map[values]*series)}
 		m.histograms = append(m.histograms, h)
@@ -47,7 +47,7 @@ func New(version string) *Metrics {
 		"http_request_method", "http_response_status_code", "http_route").observe
 	operations := histogram("todo_store_operation_duration_seconds", "How long the store took, by what it was asked and how that ended.", "operation", "outcome")
 	m.Store = operations.observe
-	m.gauges = append(m.gauges, gauge{"todo_build_info" + labelled([]string{"version"}, version), "Always 1; the label says which version runs.", func() float64 { return 1 }})
+	m.Gauge("todo_build_info"+labelled([]string{"version"}, version), "Always 1; the label says which version runs.", func() float64 { return 1 })
 	// An alert only notices the first write that a quota refuses if the series exists before it.
 	operations.series[values{"update", store.Outcome(board.ErrStoreFull)}] = &series{}
 	return m
@@ -55,7 +55,7 @@ func New(version string) *Metrics {
 
 // Gauge adds a value that is read at each scrape. read must not block.
 func (m *Metrics) Gauge(name, help string, read func() float64) {
-	m.gauges = append(m.gauges, gauge{name, help, read})
+	m.values = append(m.values, func(p *page) { p.value(name, "gauge", help, read()) })
 }
 
 // ServeHTTP answers a scrape, in the text format of Prometheus.
@@ -64,11 +64,9 @@ func (m *Metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	for _, h := range m.histograms {
 		h.write(&text)
 	}
-	for _, g := range m.gauges {
-		text.value(g.name, "gauge", g.help, g.read())
+	for _, write := range m.values {
+		write(&text)
 	}
-	text.runtime()
-	text.process()
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	_, _ = w.Write(text.Bytes())
 }
@@ -84,11 +82,6 @@ func (p *page) value(name, kind, help string, value float64) {
 	family, _, _ := strings.Cut(name, "{")
 	p.about(family, kind, help)
 	fmt.Fprintf(p, "%s %v\n", name, value)
-}
-
-type gauge struct {
-	name, help string
-	read       func() float64
 }
 
 // bounds are the upper bounds of a histogram's buckets in seconds: those of the conventions, finer ones for stores, and
