@@ -168,10 +168,7 @@ func (t *Tokens) refresh() error {
 // ReadTokens reads a tokens' file; a missing one has no tokens. An error names the invalid line.
 func ReadTokens(path string) (tokens []Token, err error) {
 	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read tokens: %w", err)
 	}
 	for n, line := range bytes.Split(data, []byte("\n")) {
@@ -179,8 +176,7 @@ func ReadTokens(path string) (tokens []Token, err error) {
 			continue
 		}
 		var token Token
-		err := json.Unmarshal(line, &token)
-		if err == nil {
+		if err = json.Unmarshal(line, &token); err == nil {
 			err = token.validate()
 		}
 		if err != nil {
