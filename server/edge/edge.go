@@ -199,11 +199,8 @@ func (e *Edge) atRoot(r *http.Request) *http.Request {
 		return r
 	}
 	at, address := *r, *r.URL
-	path, err := url.PathUnescape(rest)
-	if err != nil {
-		return r
-	}
-	address.Path, address.RawPath, at.URL = cmp.Or(path, "/"), rest, &address
+	address.Path, _ = url.PathUnescape(cmp.Or(rest, "/")) // the URL has escaped it
+	address.RawPath, at.URL = rest, &address
 	return &at
 }
 
