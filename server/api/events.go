@@ -372,13 +372,17 @@ func workspaceList(r *edge.Request, wanted string) (todo.Snapshot, error) {
 			return l, err
 		}
 	}
-	matches := func(l todo.Snapshot) bool { return chain.Has(l.List) && (wanted != "" || l.List.Agent == "") }
 	for lists, err := range r.Lists.Pages(r.Context(), board.Query{Excerpt: true}) {
 		if err != nil {
 			return todo.Snapshot{}, err
 		}
-		if n := slices.IndexFunc(lists, matches); n >= 0 {
-			return r.Lists.Load(r.Context(), lists[n].List.ID, 0)
+		for _, l := range lists {
+			if !chain.Has(l.List) || wanted == "" && l.List.Agent != "" {
+				continue
+			}
+			if l, err := r.Lists.Load(r.Context(), l.List.ID, 0); !isLost(err) {
+				return l, err
+			}
 		}
 	}
 	return todo.Snapshot{}, board.ErrNotFound
