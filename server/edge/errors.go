@@ -86,19 +86,14 @@ func describe(err error) *Error {
 	if refusal, ok := errors.AsType[*auth.Refusal](err); ok {
 		return &Error{Status: refusal.Status, Text: refusal.Text}
 	}
-	switch kind := board.KindOf(err); kind {
-	case board.KindInvalid:
-		if input, ok := errors.AsType[*todo.InputError](err); ok {
-			return newError(http.StatusUnprocessableEntity, "%s", input)
-		}
-	case board.KindFull:
-		if full, ok := errors.AsType[*board.FullError](err); ok {
-			return newError(http.StatusInsufficientStorage, "%s", full)
-		}
-	default:
-		if answer, ok := kinds[kind]; ok {
-			return &answer
-		}
+	if answer, ok := kinds[board.KindOf(err)]; ok {
+		return &answer
+	}
+	if input, ok := errors.AsType[*todo.InputError](err); ok {
+		return newError(http.StatusUnprocessableEntity, "%s", input)
+	}
+	if full, ok := errors.AsType[*board.FullError](err); ok {
+		return newError(http.StatusInsufficientStorage, "%s", full)
 	}
 	if errors.Is(err, board.ErrDamaged) {
 		return newError(http.StatusServiceUnavailable, "the list is damaged in the store: `todo-mcp restore` brings an earlier revision of it back")
