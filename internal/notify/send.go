@@ -24,10 +24,8 @@ import (
 const (
 	// sendTimeout bounds one try, with its answer.
 	sendTimeout = 10 * time.Second
-	// maxTries is how often a notice is sent at most, and maxWait the longest pause, after which it is dropped.
-	maxTries, maxWait = 4, 2 * time.Minute
-	// never is a pause after an error that another try will not cure.
-	never = maxWait + 1
+	// maxTries is how often a notice is sent at most.
+	maxTries = 4
 	// maxAnswer is how many bytes of an answer are read, and maxHeader how many its head may have.
 	maxAnswer, maxHeader = 4 << 10, 16 << 10
 	// maxWaiting is how many notices wait for one receiver.
@@ -65,29 +63,26 @@ func (s *sender) run(ctx context.Context) {
 	}
 }
 
-// deliver sends a notice, and tries again after errors that may pass.
+// deliver sends a notice, and tries again after errors that may pass, in two seconds and then after four times as long.
 func (s *sender) deliver(ctx context.Context, n Notice) error {
-	for try := range maxTries {
-		wait, err := s.Send(ctx, n)
-		wait = max(wait, time.Second<<(2*try))
-		if err == nil || try == maxTries-1 || wait > maxWait || ctx.Err() != nil {
+	for try, wait := 1, 2*time.Second; ; try, wait = try+1, 4*wait {
+		passes, err := s.Send(ctx, n)
+		if err == nil || !passes || try == maxTries || ctx.Err() != nil {
 			return err
 		}
 		board.Sleep(ctx, wait)
 	}
-	return nil
 }
 
-// Send sends a notice once. After an error, which has no secret of the target, wait is how long the receiver asks to wait
-// before the next try, or never.
-func (t Target) Send(ctx context.Context, n Notice) (wait time.Duration, err error) {
+// Send sends a notice once. An error has no secret of the target; passes is whether another try may cure it.
+func (t Target) Send(ctx context.Context, n Notice) (passes bool, err error) {
 	body, err := json.Marshal(t.body(&n, t.topic))
 	if err != nil {
-		return 0, err
+		return false, err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.url, bytes.NewReader(body))
 	if err != nil {
-		return 0, errTarget // it would quote the address
+		return false, errTarget // it would quote the address
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "todo-mcp")
@@ -96,21 +91,18 @@ func (t Target) Send(ctx context.Context, n Notice) (wait time.Duration, err err
 	}
 	res, err := client.Do(req)
 	if err != nil {
-		return 0, failure(err)
+		return true, failure(err)
 	}
 	defer res.Body.Close()
 	_, _ = io.CopyN(io.Discard, res.Body, maxAnswer)
-	err = fmt.Errorf("it answers %d", res.StatusCode)
 	switch status := res.StatusCode; {
 	case status/100 == 2:
-		return 0, nil
-	case status == http.StatusTooManyRequests, status == http.StatusRequestTimeout, status >= 500:
-		seconds, _ := strconv.ParseUint(res.Header.Get("Retry-After"), 10, 31)
-		return time.Duration(seconds) * time.Second, err
+		return false, nil
 	case status/100 == 3:
-		err = fmt.Errorf("it sends on to another address (%d), which is not followed", status)
+		return false, fmt.Errorf("it sends on to another address (%d), which is not followed", status)
+	default:
+		return status == http.StatusTooManyRequests || status == http.StatusRequestTimeout || status >= 500, fmt.Errorf("it answers %d", status)
 	}
-	return never, err
 }
 
 // sign adds the headers of Standard Webhooks: an id, the time, and with a key a signature.
