@@ -35,7 +35,7 @@ type Metrics struct {
 
 // New returns metrics with those of the program's version, the Go runtime and the process.
 func New(version string) *Metrics {
-	m := &Metrics{values: []func(*page){(*page).runtime, (*page).process}}
+	m := &Metrics{values: []func(*page){(*page).process}}
 	histogram := func(name, help string, labels ...string) *histogram {
 		h := &histogram{name: name, help: help, labels: labels, series: make(map[values]*series)}
 		m.histograms = append(m.histograms, h)
@@ -48,6 +48,7 @@ func New(version string) *Metrics {
 	operations := histogram("todo_store_operation_duration_seconds", "How long the store took, by what it was asked and how that ended.", "operation", "outcome")
 	m.Store = operations.observe
 	m.Gauge("todo_build_info"+labelled([]string{"version"}, version), "Always 1; the label says which version runs.", func() float64 { return 1 })
+	m.Gauge("go_goroutines", "How many goroutines there are.", func() float64 { return float64(runtime.NumGoroutine()) })
 	// An alert only notices the first write that a quota refuses if the series exists before it.
 	operations.series[values{"update", store.Outcome(board.ErrStoreFull)}] = &series{}
 	return m
@@ -141,15 +142,6 @@ func labelled(labels []string, values ...string) string {
 		pairs[n] = fmt.Sprintf("%s=%q", label, values[n])
 	}
 	return "{" + strings.Join(pairs, ",") + "}"
-}
-
-// runtime writes metrics of the Go runtime, under the names that dashboards know.
-func (p *page) runtime() {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	p.value("go_goroutines", "gauge", "How many goroutines there are.", float64(runtime.NumGoroutine()))
-	p.value("go_memstats_heap_alloc_bytes", "gauge", "Bytes of the heap in use, or not collected yet.", float64(m.HeapAlloc))
-	p.value("go_memstats_sys_bytes", "gauge", "Bytes of memory that the runtime has from the system.", float64(m.Sys))
 }
 
 // process writes metrics of the process from Linux's /proc, and leaves out what cannot be read.
