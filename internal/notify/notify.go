@@ -157,7 +157,7 @@ func (n *Notifier) read(ctx context.Context, now time.Time) (map[string]*account
 // tell sends a notice of a group, unless another process sent it or a limit is reached, and notes that it was told.
 func (n *Notifier) tell(ctx context.Context, f *account.Group, now time.Time) error {
 	id, state := f.Main.List.ID, f.State()
-	earlier, err := n.Lists.Claim(ctx, f.Main.List, "notice "+string(state), sameAfter-sameAfter/10)
+	earlier, err := n.Lists.Claim(ctx, f.Main.List, "notice "+string(state), sameAfter)
 	if err != nil {
 		return err
 	}

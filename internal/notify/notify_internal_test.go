@@ -267,7 +267,7 @@ func TestDue(t *testing.T) {
 // dueOf returns when a notice of a tracker's only list is due; zero for none.
 func dueOf(tr *tracker) (due time.Time) {
 	if k := tr.lists["list"]; k.pending {
-		due = k.dueAt()
+		due = k.due
 	}
 	return due
 }
@@ -278,6 +278,7 @@ func play(t *testing.T, stands string) string {
 	began := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 	tr := tracker{began: began.Add(1)} // what is so at 0s is so before the start
 	var told []string
+	claimed := make(map[todo.State]time.Time) // what the store keeps
 	f, seq := (*account.Group)(nil), int64(0)
 	steps := strings.Split(stands, ", ")
 	for at := time.Duration(0); at < 20*time.Minute; at += time.Second {
@@ -292,8 +293,11 @@ func play(t *testing.T, stands string) string {
 		}
 		tr.see(now, all)
 		for _, id := range tr.due(now, false) {
-			told = append(told, fmt.Sprint(at, " ", tr.lists[id].state))
-			tr.told(id, now)
+			state := tr.lists[id].state
+			if earlier, ok := claimed[state]; !ok || now.Sub(earlier) >= sameAfter {
+				told, claimed[state] = append(told, fmt.Sprint(at, " ", state)), now
+			}
+			tr.told(id, claimed[state])
 		}
 	}
 	return strings.Join(told, ", ")

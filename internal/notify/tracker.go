@@ -26,8 +26,8 @@ type track struct {
 	state   todo.State
 	since   time.Time // when it was first seen in this state
 	seq     int64
-	pending bool                     // a notice of the state is to be sent
-	told    map[todo.State]time.Time // when the last notice of each state was sent
+	pending bool      // a notice of the state is to be sent
+	due     time.Time // when it may be sent
 }
 
 // see takes in the states of all groups. A new state is pending, unless it is old or a person caused it.
@@ -36,7 +36,7 @@ func (t *tracker) see(now time.Time, groups map[string]*account.Group) {
 	for id, f := range groups {
 		k, happens := t.lists[id], true
 		if k == nil { // an imported list is new, but its state is old
-			k, happens = &track{told: make(map[todo.State]time.Time)}, !f.Updated().Before(t.began) && now.Sub(f.Updated()) < skew
+			k, happens = &track{}, !f.Updated().Before(t.began) && now.Sub(f.Updated()) < skew
 		}
 		seen[id] = k
 		state, seq := f.State(), f.Seq()
@@ -44,8 +44,8 @@ func (t *tracker) see(now time.Time, groups map[string]*account.Group) {
 			state = todo.Away // no notice is of this state
 		}
 		if state != k.state {
-			_, toldOf := forms[eventOf(state)]
-			k.state, k.since, k.pending = state, now, toldOf && happens
+			form, toldOf := forms[eventOf(state)]
+			k.state, k.since, k.due, k.pending = state, now, now.Add(form.delay), toldOf && happens
 		}
 		isByPerson := func(l todo.Snapshot) bool { return l.Seq == seq && l.Writer.Person }
 		if seq != k.seq && slices.ContainsFunc(f.Lists(), isByPerson) {
@@ -56,19 +56,10 @@ func (t *tracker) see(now time.Time, groups map[string]*account.Group) {
 	t.lists = seen
 }
 
-// dueAt returns when a notice of the state may be sent.
-func (k *track) dueAt() time.Time {
-	stood, again := k.since.Add(forms[eventOf(k.state)].delay), k.told[k.state].Add(sameAfter)
-	if again.After(stood) {
-		return again
-	}
-	return stood
-}
-
 // due returns the lists to tell of now. At the process's end it adds those that ended a moment ago.
 func (t *tracker) due(now time.Time, end bool) (ids []string) {
 	for id, k := range t.lists {
-		if k.pending && (!k.dueAt().After(now) || end && k.state.Ended()) {
+		if k.pending && (!k.due.After(now) || end && k.state.Ended()) {
 			ids = append(ids, id)
 		}
 	}
@@ -78,5 +69,5 @@ func (t *tracker) due(now time.Time, end bool) (ids []string) {
 // told notes that a process sent a notice of a list. If that was before its state began, the state stays pending.
 func (t *tracker) told(id string, at time.Time) {
 	k := t.lists[id]
-	k.told[k.state], k.pending = at, at.Before(k.since.Add(-skew))
+	k.due, k.pending = at.Add(sameAfter), at.Before(k.since.Add(-skew))
 }
