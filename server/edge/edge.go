@@ -178,11 +178,9 @@ func (e *Edge) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	if e.stopping.Load() {
 		w.Header().Set("Connection", "close") // so that a proxy sends the next request elsewhere
 	}
-	if r.TLS != nil || e.config.PublicURL != "" {
-		// A host with a port may serve others without TLS.
-		if host, ok := strings.CutPrefix(e.origin(r), "https://"); ok && !strings.Contains(host, ":") {
-			w.Header().Set("Strict-Transport-Security", "max-age=15552000")
-		}
+	// A host with a port may serve others without TLS.
+	if host, ok := strings.CutPrefix(e.origin(r), "https://"); ok && !strings.Contains(host, ":") {
+		w.Header().Set("Strict-Transport-Security", "max-age=15552000")
 	}
 	// This limits every request, since the HTTP server reads a body that no handler reads. ReadJSON removes the
 	// limit.
