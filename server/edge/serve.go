@@ -51,7 +51,8 @@ func (l *connections) Accept() (net.Conn, error) {
 
 // Serve serves until ctx ends, and then for [Config.Drain], in which requests are answered, but /readyz fails and
 // each answer closes its connection, so that senders turn elsewhere before any is refused. Then it ends streams,
-// waits up to the stop timeout for other requests, and returns nil. It returns an error when the listener fails.
+// waits up to the stop timeout for other requests, and returns nil. It returns an error when the listener fails before
+// ctx ends.
 func (e *Edge) Serve(ctx context.Context, on net.Listener) error {
 	srv := &http.Server{Handler: e, TLSConfig: e.config.TLS, HTTP2: &http.HTTP2Config{WriteByteTimeout: e.config.ClientTimeout},
 		ReadHeaderTimeout: e.config.ClientTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
@@ -70,11 +71,7 @@ func (e *Edge) Serve(ctx context.Context, on net.Listener) error {
 	case <-ctx.Done():
 	}
 	e.stopping.Store(true)
-	select {
-	case err := <-failed:
-		return fmt.Errorf("serve: %w", err)
-	case <-time.After(e.config.Drain):
-	}
+	time.Sleep(e.config.Drain)
 	e.Close()
 	shutdown, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
