@@ -104,8 +104,9 @@ type Edge struct {
 	refusals    *rates        // of failed sign-ins, by address
 }
 
-// New returns an edge with the routes of probes, metrics and sign-in. It returns an error for an invalid origin.
-func New(c Config) (*Edge, error) {
+// New returns an edge with the routes of probes, metrics and sign-in. It panics for an origin or a public URL that the
+// settings would refuse.
+func New(c Config) *Edge {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
@@ -117,12 +118,9 @@ func New(c Config) (*Edge, error) {
 		c.Now = time.Now
 	}
 	crossOrigin, err := Trust(c.Origins)
-	if err != nil {
-		return nil, err
-	}
-	public, err := url.Parse(c.PublicURL)
-	if err != nil {
-		return nil, fmt.Errorf("public URL: %w", err)
+	public, unread := url.Parse(c.PublicURL)
+	if err := cmp.Or(err, unread); err != nil {
+		panic(err)
 	}
 	e := &Edge{config: c, mux: http.NewServeMux(), path: public.EscapedPath(), crossOrigin: crossOrigin,
 		streams: &shares{what: "open streams", limit: "--max-streams", held: make(map[share]int)},
@@ -143,7 +141,7 @@ func New(c Config) (*Edge, error) {
 	if e.signsIn {
 		e.routeSignIn()
 	}
-	return e, nil
+	return e
 }
 
 // Close ends all streams. Other requests in progress continue.

@@ -16,17 +16,14 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/panel"
 )
 
-// New returns an edge with all routes; s answers MCP clients. It returns an error for an invalid origin.
-func New(s *server.Server, c edge.Config) (*edge.Edge, error) {
-	e, err := edge.New(c)
-	if err != nil {
-		return nil, err
-	}
+// New returns an edge with all routes; s answers MCP clients.
+func New(s *server.Server, c edge.Config) *edge.Edge {
+	e := edge.New(c)
 	mcphttp.Route(e, s)
 	api.Route(e)
 	e.Handle("POST /hook", edge.JSON, takeEvents(s.Texts.Language))
 	panel.New(c.Board.Process(), c.Now).Route(e)
-	return e, nil
+	return e
 }
 
 // takeEvents returns the handler of hook events, which a host posts itself or by `todo-mcp hook --server`. It applies

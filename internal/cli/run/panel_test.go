@@ -92,7 +92,7 @@ func TestPanelPortTaken(t *testing.T) {
 	t.Parallel() // it tries again each second
 	b := board.NewBoard(memory.New())
 	defer b.Close()
-	own := checktest.Must(edge.New(edge.Config{Board: b}))(t)
+	own := edge.New(edge.Config{Board: b})
 	for _, handler := range []http.Handler{own, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})} {
 		asked := make(chan struct{}, 100)
 		other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

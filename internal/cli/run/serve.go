@@ -194,7 +194,7 @@ func (a *service) newWeb(s *server.Server) (*edge.Edge, error) {
 	if err := a.secure(&c); err != nil {
 		return nil, err
 	}
-	return web.New(s, c)
+	return web.New(s, c), nil
 }
 
 // greet prints the panel's URL, where lists are stored, and how to add the server to a client.

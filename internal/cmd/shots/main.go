@@ -83,10 +83,7 @@ func serve() (url, list string, stop func(), err error) {
 	if err != nil {
 		return "", "", nil, err
 	}
-	h, err := web.New(s, edge.Config{Board: b})
-	if err != nil {
-		return "", "", nil, err
-	}
+	h := web.New(s, edge.Config{Board: b})
 	if list, err = seed(b, c); err != nil {
 		return "", "", nil, err
 	}
