@@ -3,14 +3,10 @@ package watch
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"strings"
-	"sync"
-	"syscall"
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/render"
@@ -18,25 +14,15 @@ import (
 )
 
 // Plain writes lists to out as lines: first the state of each list, then each event. A line has the time, the title,
-// the progress and the event. It reports a lost source to errOut. It returns nil when ctx ends or the reader of out
-// is gone, else the error of the source or of a write.
+// the progress and the event. It reports a lost source to errOut. It returns nil when ctx ends, else the error of the
+// source or of a write: without an event it does not notice that the reader of out is gone.
 func Plain(ctx context.Context, source Source, out, errOut io.Writer, o Options) error {
-	parent := ctx
-	ctx, cancel := context.WithCancelCause(ctx)
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	defer cancel(nil)
-	if f, ok := out.(*os.File); ok {
-		wg.Go(func() {
-			if readerGone(ctx, f) {
-				cancel(io.ErrClosedPipe)
-			}
-		})
-	}
+	following, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	m := newModel(o)
 	m.standings = make(map[string]Standing)
-	err := source.Follow(ctx, func(lists []todo.Snapshot, all bool) {
-		said, _ := source.Standings(ctx, lists) // an error only makes states less exact
+	err := source.Follow(following, func(lists []todo.Snapshot, all bool) {
+		said, _ := source.Standings(following, lists) // an error only makes states less exact
 		stood := maps.Clone(m.standings)
 		for _, l := range lists {
 			m.standings[l.List.ID] = said[l.List.ID]
@@ -44,21 +30,21 @@ func Plain(ctx context.Context, source Source, out, errOut io.Writer, o Options)
 		m.now = o.Now()
 		text := m.print(lists, stood, all)
 		if o.List != "" && m.opened == "" {
-			cancel(fmt.Errorf("there is no list %q, or there are several; see `todo-mcp lists`", o.List))
+			stop(fmt.Errorf("there is no list %q, or there are several; see `todo-mcp lists`", o.List))
 		} else if text != "" {
 			if _, err := io.WriteString(out, text); err != nil {
-				cancel(err)
+				stop(err)
 			}
 		}
 	}, func(err error) {
 		m.lost = err
 		fmt.Fprintf(errOut, "todo-mcp: %s: not live, reconnecting (%s)\n", m.sourceName, rootCause(err))
 	})
-	if ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
-	if parent.Err() != nil || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
+	switch {
+	case ctx.Err() != nil:
 		return nil
+	case following.Err() != nil:
+		return context.Cause(following)
 	}
 	return err
 }

@@ -5,7 +5,7 @@
 //   - the cursor stays at its place on the screen when agents write;
 //   - the terminal is restored however the viewer ends: by a key, a signal, an error or a panic;
 //   - every text of a list passes through [github.com/todo-mcp/todo-mcp/internal/render.Safe];
-//   - [Plain] writes a line for each event until its reader closes the pipe.
+//   - [Plain] writes a line for each event.
 //
 // The viewer may skip revisions that are replaced before it draws them; the history has them.
 //

@@ -195,11 +195,13 @@ func TestWatchHostile(t *testing.T) {
 	term.waitForRestored("before")
 }
 
-// `todo-mcp watch | head` ends when head ends, and on a dumb terminal watch
+// `todo-mcp watch | head` ends at the first change after the end of head, and on a dumb terminal watch
 // prints plain lines.
 func TestWatchPlain(t *testing.T) {
-	_, term := watching(t, "Write tests", "Ship")
-	term.run("todo-mcp watch | head -n 1; echo piped", "release  0/2", "Write tests\npiped\n")
+	db, term := watching(t, "Write tests", "Ship")
+	term.run("todo-mcp watch | head -n 1; echo piped", "release  0/2", "Write tests\n")
+	write(t, db, "other", "pending", "Written to nobody")
+	term.see("Write tests\npiped\n")
 	term.run("clear; echo cle''ared", "cleared\n", "!piped")
 	term.run("TERM=dumb todo-mcp watch release", "release  0/2", "!live")
 	term.do("C-c", "^Cprompt>")
