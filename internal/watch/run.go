@@ -84,7 +84,8 @@ func run(ctx context.Context, source Source, tty tcell.Tty, o Options) (err erro
 	if v.screen, err = openScreen(tty, v.Color); err != nil {
 		return fmt.Errorf("set up terminal: %w", err)
 	}
-	defer v.screen.unread(v.screen.Fini) // restores the terminal even after a panic
+	defer v.screen.Fini() // restores the terminal even after a panic
+	defer v.screen.drain()
 	if err := v.loop(ctx); err != nil {
 		return err
 	}
@@ -275,8 +276,9 @@ func (v *viewer) make(ctx context.Context, e edit) {
 }
 
 // lend gives the terminal to f, and drops keys typed before: they were not meant for the viewer.
-func (v *viewer) lend(f func()) (err error) {
-	if v.screen.unread(func() { err = v.screen.Suspend() }); err != nil {
+func (v *viewer) lend(f func()) error {
+	v.screen.drain()
+	if err := v.screen.Suspend(); err != nil {
 		return err
 	}
 	f()

@@ -73,40 +73,22 @@ func (s *screen) put(y, width int, text string) {
 	}
 }
 
-// unread calls f, which stops tcell, and meanwhile drops events: tcell's goroutines wait for a reader of events before
-// they end. One of them can hang if input comes while they end, so unread first waits until none comes.
-func (s *screen) unread(f func()) {
-	quiet := func() bool {
+// quietFor is how long a terminal sends nothing when all typed keys are read; quietMost is how long to wait for that.
+const quietFor, quietMost = 30 * time.Millisecond, time.Second
+
+// drain drops events until the terminal is quiet. It must be called before tcell stops: with much input unread, tcell
+// waits for ever for a reader of its events.
+func (s *screen) drain() {
+	for latest := time.After(quietMost); ; {
 		select {
-		case _, open := <-s.EventQ():
-			return !open
+		case <-s.EventQ():
 		case <-time.After(quietFor):
-			return true
-		}
-	}
-	for latest := time.Now().Add(time.Second); !quiet() && time.Now().Before(latest); {
-		continue
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		f()
-	}()
-	for {
-		select {
-		case _, open := <-s.EventQ():
-			if !open {
-				<-done
-				return
-			}
-		case <-done:
+			return
+		case <-latest:
 			return
 		}
 	}
 }
-
-// quietFor is how long a terminal sends nothing when all typed keys are read.
-const quietFor = 30 * time.Millisecond
 
 // role is the meaning of a colour. Signs or words always show the same, for terminals without colours. In painted text,
 // a role is a control character before the text that has it: it takes no cell, and safe text has no such character.

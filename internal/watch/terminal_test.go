@@ -226,7 +226,7 @@ func TestUnreadInput(t *testing.T) {
 	c, s := open(t, false)
 	c.SendRaw([]byte(strings.Repeat("x", 2000)))
 	ended := make(chan struct{})
-	go func() { s.unread(s.Fini); close(ended) }()
+	go func() { s.drain(); s.Fini(); close(ended) }()
 	select {
 	case <-ended:
 	case <-time.After(patience):
