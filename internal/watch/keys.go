@@ -175,22 +175,22 @@ func (m *model) enter() {
 		return
 	}
 	if sub, isSub := strings.CutPrefix(m.list.cursor, subPrefix); isSub {
-		m.back = append(m.back, m.opened)
 		m.open(sub)
 	}
 }
 
-// escape goes back: from a sub-agent's list to the list before, from a list to the board, from a search to all lists.
+// escape goes back: from a sub-agent's list to its main list, from another list to the board, from a search to all lists.
 func (m *model) escape() {
+	sub := m.lists[m.opened].List
+	_, hasMain := m.lists[sub.Parent]
 	switch {
-	case len(m.back) > 0:
-		sub, last := m.opened, len(m.back)-1
-		m.open(m.back[last])
-		m.back, m.list.cursor = m.back[:last], subPrefix+sub
-	case m.opened != "":
-		m.opened = ""
-	default:
+	case m.opened == "":
 		m.setFilter("")
+	case hasMain:
+		m.open(sub.Parent)
+		m.list.cursor = subPrefix + sub.ID
+	default:
+		m.opened = ""
 	}
 }
 

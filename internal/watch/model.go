@@ -25,8 +25,7 @@ type model struct {
 	wanted string // a list to open first, as the user named it; may be empty
 	board  pane   // of lists, by id
 	opened string // id of the list that keys act on; empty for the board
-	back   []string
-	list   pane // items of the opened list
+	list   pane   // items of the opened list
 
 	filter    string
 	searching bool   // the filter is being typed
