@@ -71,12 +71,12 @@ func (page *listPage) revisionOf(before, at, by todo.Snapshot) revision {
 // addHistory adds what the revisions around the one shown changed, the oldest first, and in the history the
 // items of the one shown, or if that is not kept, of the next one.
 func (page *listPage) addHistory(ctx context.Context, lists board.Lists, shown int64) error {
-	n := int64(logRows)
+	n, newest := int64(logRows), page.Main.Revision
 	if page.past {
 		n = maxTicks
 	}
-	last := min(page.Main.Revision, max(shown+n/2, page.oldest+n-1))
-	first := max(page.oldest, last-n+1)
+	last := min(newest, max(shown+n/2, n))
+	first := max(1, last-n+1)
 	var before todo.Snapshot
 	for at, err := range lists.Revisions(ctx, page.Main.List.ID, max(first-2, 0)) {
 		if err != nil {
@@ -84,6 +84,7 @@ func (page *listPage) addHistory(ctx context.Context, lists board.Lists, shown i
 		}
 		if before.Revision == 0 && at.Revision > 1 {
 			before = at // the revision before is not kept
+			last = min(newest, max(last, at.Revision+n-1))
 		}
 		if at.Revision >= first {
 			var by todo.Snapshot
@@ -170,7 +171,7 @@ func (page *listPage) history() Node {
 			If(shown.Fate != "", Span(classes{"small": shown.Fate == account.Seen, "yours": shown.Fate != account.Seen,
 				string(shown.Fate): shown.Fate != account.Seen}, Text(string(shown.Fate))))),
 		Section(Class("line"), Aria("label", "History"),
-			Header(step("prev", "left", "Earlier revision", at.Revision-1, at.Revision > page.oldest), B(Text(where)),
+			Header(step("prev", "left", "Earlier revision", at.Revision-1, page.shown > 0), B(Text(where)),
 				step("next", "right", "Later revision", at.Revision+1, !isNewest),
 				span("small end path", Text("height: how much changed"))),
 			Ol(Class("ticks"), ID("ticks"), g.Map(ticks, tick)),

@@ -26,7 +26,6 @@ type listPage struct {
 	drawing
 	items   []itemView
 	at      todo.Snapshot // the revision that is shown
-	oldest  int64         // the first revision that is kept
 	changes []revision    // what the revisions around at changed
 	shown   int           // the index of at in changes
 	saw     int64         // the revision that the list's agent last saw
@@ -101,15 +100,8 @@ func (p *Panel) pageOf(ctx context.Context, lists board.Lists, f account.Group, 
 	if page.unseen = len(page.edits.Unseen); page.edits.Title == account.Waits {
 		page.unseen++
 	}
-	kept, err := lists.History(ctx, l.List.ID, 0, 1)
-	if err != nil {
-		return nil, err
-	}
-	if page.oldest = l.Revision; len(kept) > 0 {
-		page.oldest = min(l.Revision, kept[0].Revision)
-	}
 	if page.past {
-		page.version = fmt.Sprint(l.Revision, ".", page.oldest)
+		page.version = fmt.Sprint(l.Revision)
 	} else {
 		page.at, revision = l, l.Revision
 		if page.inTurn, err = lists.InTurn(ctx, l); err != nil {
@@ -117,7 +109,7 @@ func (p *Panel) pageOf(ctx context.Context, lists board.Lists, f account.Group, 
 		}
 		page.addItems(saw)
 	}
-	err = page.addHistory(ctx, lists, min(max(revision, page.oldest), l.Revision))
+	err = page.addHistory(ctx, lists, min(revision, l.Revision))
 	page.addFrame()
 	return page, err
 }
@@ -169,7 +161,7 @@ func (page *listPage) addFrame() {
 	}
 	project, _, href := projectOf(l.List.Workspace)
 	page.crumbs = []crumb{kind, {project, href}}
-	page.list = Group{Data("list", l.List.ID), Data("revision", fmt.Sprint(page.at.Revision)), Data("oldest", fmt.Sprint(page.oldest))}
+	page.list = Group{Data("list", l.List.ID), Data("revision", fmt.Sprint(page.at.Revision))}
 	if page.past {
 		page.view, page.head = "history", fmt.Sprintf("Revision %d · %s", page.at.Revision, title)
 		page.crumbs = append(page.crumbs, crumb{title, listHref(l.List.ID, 0)})

@@ -673,7 +673,7 @@ const listKeys = {
 };
 const historyKeys = {
   '[': () => step('prev'), ']': () => step('next'), ArrowLeft: () => step('prev'), ArrowRight: () => step('next'), c: listKeys.c,
-  Home: () => load(location.pathname + '?revision=' + page().oldest, 'replace'), End: () => load(root + 'lists/' + page().list, 'push'),
+  Home: () => load(location.pathname + '?revision=1', 'replace'), End: () => load(root + 'lists/' + page().list, 'push'),
 };
 addEventListener('keydown', (e) => {
   if ((e.ctrlKey || e.metaKey) && !e.altKey && !e.shiftKey && e.key === 'k') { e.preventDefault(); $('q').focus(); return; }
