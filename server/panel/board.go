@@ -79,8 +79,7 @@ type groups struct {
 	drawing
 	many    bool                                // there are more lists than were read
 	seq     int64                               // the newest Seq of the lists
-	places  map[string]string                   // each group's place and question, by its main list's id
-	version string                              // a digest of places, the same on every server
+	version string                              // a digest of each group's place and question, the same on every server
 	waits   int                                 // how many lists wait for a person
 	took    time.Duration                       // how long it took to read them
 	load    func(string) (todo.Snapshot, error) // reads a whole list
@@ -93,7 +92,7 @@ func (p *Panel) readBoard(ctx context.Context, r *edge.Request) (groups, error) 
 	if err != nil {
 		return groups{}, err
 	}
-	s := groups{drawing: drawing{now: p.now()}, many: len(read) == maxRead, places: make(map[string]string)}
+	s := groups{drawing: drawing{now: p.now()}, many: len(read) == maxRead}
 	s.load = func(id string) (todo.Snapshot, error) { return r.Lists.Load(ctx, id, 0) }
 	for i := range read {
 		s.seq = max(s.seq, read[i].Seq)
@@ -106,10 +105,11 @@ func (p *Panel) readBoard(ctx context.Context, r *edge.Request) (groups, error) 
 	// A sub-agent's list whose main list was not read is only on that list's page.
 	all := slices.DeleteFunc(account.Groups(read, states), func(f account.Group) bool { return f.Main.List.Parent != "" })
 	s.Board = account.Sort(all, s.now)
+	places := make(map[string]string) // by the main list's id
 	for i := range all {
-		s.places[all[i].Main.List.ID] = placeOf(&all[i], s.now) + asked(&all[i])
+		places[all[i].Main.List.ID] = placeOf(&all[i], s.now) + asked(&all[i])
 	}
-	if s.version = digestOf(fmt.Sprint(s.places)); len(all) == 0 {
+	if s.version = digestOf(fmt.Sprint(places)); len(all) == 0 {
 		s.version = digestOf(greeting(r))
 	}
 	s.waits, s.took = account.Counts(s.Active)[todo.Waiting], time.Since(began)

@@ -33,8 +33,6 @@ type openPage struct {
 	list    string // whose page it is; empty for a board
 	version string // of what the page shows, or was told to load
 	waits   int    // how many waiting lists the page counts
-	place   string // the place of its list on the board
-	unseen  bool   // the page says that a person's edit waits to be seen
 }
 
 // sharedKey identifies what open pages share: how all lists of a user stand at a time, or an update of one list. An
@@ -50,7 +48,6 @@ type sharedKey struct {
 type update struct {
 	event   []byte
 	version string // of the list's own page
-	unseen  bool   // see openPage
 }
 
 // change is the data of an event.
@@ -104,7 +101,7 @@ func (o *openPage) begin(after int64, resumes bool) error {
 		if err != nil {
 			return err
 		}
-		o.version, o.unseen = u.version, u.unseen // empty for a list that does not exist
+		o.version = u.version // empty for a list that does not exist
 		if f, err := readGroup(ctx, o.request.Lists, o.list); err == nil {
 			for _, l := range f.Lists() {
 				o.request.Lists.Look(ctx, l) // not when the page is requested: that may be a program
@@ -187,9 +184,9 @@ func (o *openPage) sendChanged(ctx context.Context, changed []todo.Snapshot) err
 	return nil
 }
 
-// sendMoved sends a board a new version if a list's state changed without a write, and a list's page its list
-// then, or when the agent may have seen a person's edit. All get the number of waiting lists. It returns how
-// long to wait until the next call.
+// sendMoved sends what changed without a list's write: an agent came, went or saw a person's edit. A board is sent its
+// new version, a list's page its list, and both the number of waiting lists. It returns how long to wait until the next
+// call.
 func (o *openPage) sendMoved(ctx context.Context, due time.Time) (rest time.Duration, err error) {
 	now, err := o.panel.standing(ctx, o.request, due)
 	if err != nil {
@@ -197,10 +194,9 @@ func (o *openPage) sendMoved(ctx context.Context, due time.Time) (rest time.Dura
 	}
 	stale := now.waits != o.waits
 	o.waits = now.waits
-	if place := now.places[o.list]; o.list != "" && (o.unseen || place != o.place) {
-		o.place = place
+	if o.list != "" {
 		err = o.send(ctx, sharedKey{list: o.list, at: due}, false)
-	} else if o.list == "" && now.version != o.version {
+	} else if now.version != o.version {
 		o.version, stale = now.version, true
 	}
 	if stale && err == nil {
@@ -218,7 +214,7 @@ func (o *openPage) send(ctx context.Context, k sharedKey, person bool) error {
 	}
 	defer runtime.KeepAlive(u)
 	if k.own {
-		o.version, o.unseen = u.version, u.unseen
+		o.version = u.version
 	}
 	return o.stream.SendEncoded(u.event)
 }
@@ -233,24 +229,19 @@ func (p *Panel) standing(ctx context.Context, r *edge.Request, at time.Time) (*g
 
 // update reads and draws a list for open pages.
 func (p *Panel) update(ctx context.Context, lists board.Lists, k sharedKey, person bool) (u update, err error) {
-	c := change{ID: k.list, Person: person}
+	c, d := change{ID: k.list, Person: person}, drawing{now: p.now()}
 	f, err := readGroup(ctx, lists, k.list)
-	switch {
-	case errors.Is(err, board.ErrNotFound), errors.Is(err, board.ErrDamaged): // the page loads again and shows the error
-		c.Gone, c.Person = true, true
-	case err != nil:
+	if errors.Is(err, board.ErrNotFound) || errors.Is(err, board.ErrDamaged) {
+		c.Gone = true // the page loads again and shows the error
+	} else if err != nil {
 		return u, err
-	case k.own:
+	} else if c.describe(&f, d); k.own {
 		page, err := p.pageOf(ctx, lists, f, 0)
 		if err != nil {
 			return u, err
 		}
-		c.describe(&f, page.drawing)
-		c.Pieces = map[string]string{"main": drawn(page.main())}
-		u.version, u.unseen = page.version, page.unseen > 0
-	default:
-		d := drawing{now: p.now()}
-		c.describe(&f, d)
+		c.Pieces, u.version = map[string]string{"main": drawn(page.main())}, page.version
+	} else {
 		c.Pieces = map[string]string{"card-" + c.ID: drawn(d.card(&f)), "row-" + c.ID: drawn(d.row(&f, "", "", 0))}
 	}
 	u.event, err = sse.Encode(sse.Event{ID: c.Seq, Name: "list", Data: c})
@@ -259,16 +250,11 @@ func (p *Panel) update(ctx context.Context, lists board.Lists, k sharedKey, pers
 
 // describe sets what an event says of a group.
 func (c *change) describe(f *account.Group, d drawing) {
-	c.Place, c.Archived = placeOf(f, d.now), f.Main.Archived
+	progress := f.Progress()
+	c.Place, c.Archived, c.Title = placeOf(f, d.now), f.Main.Archived, titleOf(f.Main)
+	c.State, c.Failed, c.Reason = f.State(), progress.Failed, todo.Cut(render.Question(*f), maxShown)
+	c.Say = strings.TrimSuffix(fmt.Sprintf("%s: %d of %d done, %s", c.Title, progress.Done, progress.Total, d.at(f)), ", ")
 	if !f.Main.IsChat() { // a chat's Seq may be above that of a list that is read later
 		c.Seq = f.Seq()
-	}
-	progress := f.Progress()
-	c.Title, c.State, c.Failed = titleOf(f.Main), f.State(), progress.Failed
-	c.Say = strings.TrimSuffix(fmt.Sprintf("%s: %d of %d done, %s", c.Title, progress.Done, progress.Total, d.at(f)), ", ")
-	if _, asks, ok := f.Asks(); ok {
-		c.Reason = render.Safe(asks)
-	} else if _, item, ok := f.Waits(); ok {
-		c.Reason = render.Safe(todo.Cut(cmp.Or(item.Reason, item.Title()), maxShown))
 	}
 }
