@@ -2,7 +2,6 @@ package render
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -107,22 +106,4 @@ func Matches(l todo.Snapshot, agent, text string) bool {
 func Found(l todo.Snapshot, agent, text string) (said todo.Said, ok bool) {
 	whole := l.Saying(text)
 	return todo.Said{Revision: l.Revision, Updated: l.Updated, Text: todo.Cut(whole, todo.MaxTitle)}, Matches(l, agent, text)
-}
-
-// Part is a part of a text; Hit is true if it is what was searched for.
-type Part struct {
-	Text string
-	Hit  bool
-}
-
-// Parts splits a safe text at what was searched for.
-func Parts(text, query string) (parts []Part) {
-	end := 0
-	if query != "" {
-		for _, at := range regexp.MustCompile("(?i)"+regexp.QuoteMeta(Safe(query))).FindAllStringIndex(text, -1) {
-			parts = append(parts, Part{text[end:at[0]], false}, Part{text[at[0]:at[1]], true})
-			end = at[1]
-		}
-	}
-	return append(parts, Part{text[end:], false})
 }

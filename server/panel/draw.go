@@ -144,28 +144,26 @@ func takenUp(f *account.Group) (command, open string) {
 	return render.ResumeCommand(f.Main), strings.Join(ids, " ")
 }
 
+// inline matches the `code` and **bold** of models, as card.js does.
 var inline = regexp.MustCompile("`([^`]+)`|\\*\\*([^*\\s](?:[^*]*[^*\\s])?)\\*\\*")
 
-// rich draws a text with query marked, or without one, as card.js does, with the `code` and **bold** of models.
+// rich draws a text with query marked, or without a query with its code and bold.
 func rich(text, query string) (parts Group) {
+	pattern, elements := inline, []func(...Node) Node{Code, Strong} // one for each group of the pattern
 	if query != "" {
-		return Group{g.Map(render.Parts(text, query), func(p render.Part) Node {
-			if p.Hit {
-				return Mark(Text(p.Text))
+		pattern, elements = regexp.MustCompile("(?i)("+regexp.QuoteMeta(render.Safe(query))+")"), []func(...Node) Node{Mark}
+	}
+	end := 0
+	for _, m := range pattern.FindAllStringSubmatchIndex(text, -1) {
+		parts = append(parts, Text(text[end:m[0]]))
+		for n, element := range elements {
+			if from, to := m[2*n+2], m[2*n+3]; from >= 0 {
+				parts = append(parts, element(Text(text[from:to])))
 			}
-			return Text(p.Text)
-		})}
-	}
-	at := 0
-	for _, m := range inline.FindAllStringSubmatchIndex(text, -1) {
-		if parts = append(parts, Text(text[at:m[0]])); m[2] >= 0 {
-			parts = append(parts, Code(Text(text[m[2]:m[3]])))
-		} else {
-			parts = append(parts, Strong(Text(text[m[4]:m[5]])))
 		}
-		at = m[1]
+		end = m[1]
 	}
-	return append(parts, Text(text[at:]))
+	return append(parts, Text(text[end:]))
 }
 
 // formatted draws a rich text in an element that isolates its direction.
