@@ -461,7 +461,7 @@ func (page *boardPage) addRow(s groups, f account.Group, query string, left todo
 	if text := f.Main.Saying(query); left.Left {
 		match = render.Safe(left.Text)
 	} else if text != "" && query != "" && text != f.Main.GivenTitle {
-		match = render.Safe(todo.Cut(text, maxShown))
+		match = short(text)
 	}
 	g.rows = append(g.rows, s.row(&f, query, match, left.Revision))
 	g.count = fmt.Sprint(len(g.rows))

@@ -73,8 +73,8 @@ func (d drawing) at(f *account.Group) string {
 	if text := asked(f); text != "" {
 		return text
 	}
-	if now := nowOf(f); now != nil {
-		return now.Title
+	if now, ok := nowOf(f); ok {
+		return short(now.Title())
 	}
 	if f.State().Ended() {
 		return ""
@@ -84,10 +84,9 @@ func (d drawing) at(f *account.Group) string {
 
 func (d drawing) cardItem(v itemView) Node {
 	return Li(Class(string(v.Status)), Data("item", v.ID), glyph(string(v.Status)),
-		span("t", span("spoken", Text(statusWords[v.Status]+": ")), formatted(v.Title),
-			If(v.Yours != "", span("yours", Text(v.Yours))), If(v.Reason != "", span("why", formatted(v.Reason))),
-			If(v.Beside != "", span("why small", formatted(v.Beside)))),
-		If(!v.Started.IsZero() || v.Took != "", d.took(v)))
+		span("t", span("spoken", Text(statusWords[v.Status]+": ")), formatted(short(v.Title())),
+			If(v.yours != "", span("yours", Text(v.yours))), If(v.Reason != "", span("why", formatted(short(v.Reason)))),
+			If(v.beside != "", span("why small", formatted(v.beside)))), d.took(v))
 }
 
 // row draws a list as one line, with query marked in the title and in match, which a revision above 0 last had.
@@ -198,13 +197,16 @@ func (d drawing) ago(t time.Time) Node {
 	return Time(DateTime(t.UTC().Format(time.RFC3339)), TitleAttr(full), Attr("data-ago"), Text(spaced(render.When(t, d.now))))
 }
 
-// took draws how long an item has been in progress, or was.
+// took draws how long an item has been in progress, or was; an empty element if that is not known.
 func (d drawing) took(v itemView) Node {
-	if v.Started.IsZero() {
-		return span("took", Text(v.Took))
+	switch {
+	case v.Started.IsZero():
+	case v.Status == todo.InProgress && !v.rests:
+		return Time(Class("run"), DateTime(v.Started.UTC().Format(time.RFC3339)), Attr("data-run"), Text(spaced(render.Took(d.now.Sub(v.Started)))))
+	case !v.Ended.IsZero():
+		return span("took", Text(spaced(render.Took(v.Ended.Sub(v.Started)))))
 	}
-	since := v.Started.UTC().Format(time.RFC3339)
-	return Time(Class("run"), DateTime(since), Attr("data-run"), Text(spaced(render.Took(d.now.Sub(v.Started)))))
+	return span("took")
 }
 
 // button draws a button by which the script sends an edit.

@@ -116,19 +116,18 @@ func (page *listPage) compare(before, at todo.Snapshot) {
 	overrode, _ := account.Overrode(before, at)
 	for _, i := range at.Items {
 		v, d := itemOf(i, true), changed[i.ID]
-		v.Fixed = true
 		if d.Kind != "" {
 			words := verbs(d)
 			if d.Kind == todo.Changed && d.Before.Status != d.After.Status {
 				words[0] = render.StatusWord(d.Before.Status) + " → " + render.StatusWord(d.After.Status)
 			}
-			v.Change = strings.Join(words, ", ")
+			v.change = strings.Join(words, ", ")
 		}
 		if d.Kind == todo.Changed && d.Before.Text != d.After.Text {
-			v.Was = render.Safe(d.Before.Text)
+			v.was = d.Before.Text
 		}
 		if slices.ContainsFunc(overrode, func(o todo.Item) bool { return o.ID == i.ID }) {
-			v.Change = "overrode your words"
+			v.change = "overrode your words"
 		}
 		page.items = append(page.items, v)
 	}
@@ -138,7 +137,7 @@ func (page *listPage) compare(before, at todo.Snapshot) {
 			place = n
 		} else {
 			v := itemOf(i, true)
-			v.Fixed, v.Gone, v.Change = true, true, string(todo.Removed)
+			v.change = string(todo.Removed)
 			page.items = slices.Insert(page.items, place, v)
 		}
 		place++

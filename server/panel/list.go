@@ -117,7 +117,7 @@ func (p *Panel) pageOf(ctx context.Context, lists board.Lists, f account.Group, 
 // yourVerbs replaces some of [verbs] for a person's edits.
 var yourVerbs = map[string]string{string(todo.Completed): "ticked", "edited": "changed"}
 
-// addItems adds the items as they stand, with a person's edits that the agent has not seen, and the fates of texts.
+// addItems adds the items as they stand, with a person's edits that the agent has not seen.
 func (page *listPage) addItems(saw todo.Snapshot) {
 	l, state := page.Main, page.States[page.Main.List.ID].State
 	page.version = fmt.Sprint(page.Seq(), ".", page.saw, ".", digestOf(fmt.Sprint(page.States, page.inTurn)))
@@ -128,11 +128,7 @@ func (page *listPage) addItems(saw todo.Snapshot) {
 	}
 	for _, i := range l.Items {
 		v := itemOf(i, state.Rests())
-		v.Yours, v.Person, v.Fixed = yours[i.ID], render.Safe(page.edits.Overridden[i.ID]), l.List.Mirrored
-		if fate := page.edits.Of(i.ID); fate != account.Waits {
-			v.Fate = fate
-		}
-		v.Beside, v.Details = render.Beside(l, i), render.Safe(i.Details)
+		v.yours, v.beside = yours[i.ID], render.Beside(l, i)
 		page.items = append(page.items, v)
 	}
 	for _, i := range l.Later {
@@ -190,8 +186,7 @@ func (page *listPage) live() Node {
 				return overridden("order", "", " your order", Text("Your order of the items is overridden."), isOurs)
 			}),
 			g.Map(l.LeftOut(), func(i todo.Item) Node {
-				text := render.Safe(todo.Cut(i.Text, maxShown))
-				return overridden("out-"+i.ID, i.ID, ": "+text, Group{Text("The agent left out what you added: "), formatted(text)}, true)
+				return overridden("out-"+i.ID, i.ID, ": "+short(i.Text), Group{Text("The agent left out what you added: "), formatted(short(i.Text))}, true)
 			}),
 			If(!isOurs, P(Class("bar"), ID("mirrored"),
 				Text(agentOf(l).Name+" keeps this list in its own todo tool. It can only be changed there."))),
@@ -246,51 +241,55 @@ func (page *listPage) leftBar() Node {
 
 // item draws an item as it stands, or with what a revision changed.
 func (page *listPage) item(v itemView) Node {
+	title, isFixed := render.Safe(v.Title()), page.past || v.later || page.Main.List.Mirrored
 	tick, to, say := span("tick", glyph(string(v.Status))), todo.Completed, "Tick"
 	if v.Status == todo.Completed {
 		to, say = todo.Pending, "Back to do"
 	}
-	if !v.Fixed {
+	if !isFixed {
 		tick = Group{span("grip", Aria("hidden", "true"), glyph("grip")),
 			button(todo.Edit{Do: todo.EditStatus, Item: v.ID, Status: to}, Class("tick"),
 				Aria("label", statusWords[v.Status]+". "+say), glyph(string(v.Status)))}
 	}
 	why, isBlocked := Node(nil), v.Status == todo.Blocked
 	if v.Reason != "" {
-		why = Span(classes{"why": true, "small": !isBlocked}, formatted(v.Reason))
+		why = Span(classes{"why": true, "small": !isBlocked}, formatted(render.Safe(v.Reason)))
 	} else if isBlocked {
 		why = span("why", Text("Blocked"))
 	}
-	said := span("t", span("spoken", Text(statusWords[v.Status]+": ")), formatted(v.Title),
-		If(v.Was != "", span("was", formatted(v.Was))), v.yours(), why,
-		If(v.Beside != "", span("why small", formatted(v.Beside))), If(v.Details != "", span("why small details", formatted(v.Details))))
-	class := classes{string(v.Status): true, "gone": v.Gone, "hit": v.Change != ""}
+	said := Group{Class("t"), span("spoken", Text(statusWords[v.Status]+": ")), formatted(title)}
 	if page.past {
-		return Li(class, ID("i-"+v.ID), tick, said, span("small", Text(v.Change)))
+		return Li(classes{string(v.Status): true, "gone": v.change == string(todo.Removed), "hit": v.change != ""}, ID("i-"+v.ID), tick,
+			Span(said, If(v.was != "", span("was", formatted(render.Safe(v.was)))), why), span("small", Text(v.change)))
 	}
-	return Li(class, ID("i-"+v.ID), Data("item", v.ID), Data("text", v.Text),
-		TabIndex("-1"), tick, said, page.took(v), If(!v.Fixed, menu), If(v.Later, span("after end",
-			button(todo.Edit{Do: todo.EditNow, Item: v.ID}, Class("link small"), Aria("label", "Tell now: "+v.Title), Text("Now")),
-			button(todo.Edit{Do: todo.EditRemove, Item: v.ID}, Class("link small"), Aria("label", "Delete: "+v.Title), Text("Delete")))))
+	return Li(Class(string(v.Status)), ID("i-"+v.ID), Data("item", v.ID), Data("text", render.Safe(v.Text)), TabIndex("-1"), tick,
+		Span(said, page.yours(v), why, If(v.beside != "", span("why small", formatted(v.beside))),
+			If(v.Details != "", span("why small details", formatted(render.Safe(v.Details))))),
+		page.took(v), If(!isFixed, menu), If(v.later, span("after end",
+			button(todo.Edit{Do: todo.EditNow, Item: v.ID}, Class("link small"), Aria("label", "Tell now: "+title), Text("Now")),
+			button(todo.Edit{Do: todo.EditRemove, Item: v.ID}, Class("link small"), Aria("label", "Delete: "+title), Text("Delete")))))
 }
 
 // yours draws a person's edits of the item, and the fate of the person's text.
-func (v *itemView) yours() Node {
+func (page *listPage) yours(v itemView) Node {
 	const gap = "\u2002"
-	words := Group{If(v.Yours != "", span("yours", Text(v.Yours)))}
-	switch {
-	case v.Fate == account.Seen:
+	fate, text, what := page.edits.Of(v.ID), render.Safe(page.edits.Overridden[v.ID]), "your words"
+	words := Group{If(v.yours != "", span("yours", Text(v.yours)))}
+	if fate == account.Seen {
 		words = append(words, Text(gap), span("small seen", Text("your words, seen")))
-	case v.Fate == account.Overridden && v.Person == account.Deleted:
-		words = append(words, span("yours overridden", Text("you deleted it, overridden")))
-	case v.Fate != "":
-		words = append(words, span("yours "+string(v.Fate), Textf("your words, %s", v.Fate)))
 	}
-	if v.Person == "" || v.Fixed {
+	if fate != account.Overridden {
+		return words
+	}
+	if text == account.Deleted {
+		what = "you deleted it"
+	}
+	words = append(words, span("yours overridden", Text(what+", overridden")))
+	if page.Main.List.Mirrored {
 		return words
 	}
 	return append(words, Text(gap), button(todo.Edit{Do: todo.EditBack, Item: v.ID}, Class("link back small"),
-		TitleAttr(v.Person), Aria("label", "Bring back: "+v.Person), Text("Bring back")))
+		TitleAttr(text), Aria("label", "Bring back: "+text), Text("Bring back")))
 }
 
 func (page *listPage) sub(s todo.Snapshot) Node {

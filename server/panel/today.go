@@ -103,13 +103,12 @@ func (page *dayPage) list(l account.DayList) Node {
 	}
 	return Li(ID("day-"+l.ID),
 		Div(Class("by"), lamps[l.State],
-			H3(A(Href(href), sub, formatted(render.Safe(todo.Cut(l.Title, maxShown))), If(l.Apart != "", span("small", Text(" "+render.Safe(l.Apart)))))),
+			H3(A(Href(href), sub, formatted(short(l.Title)), If(l.Apart != "", span("small", Text(" "+render.Safe(l.Apart)))))),
 			who(agent), span("sep"), Span(Class("state "+string(l.State)), Text(stateWords[l.State])),
 			If(l.Worked > 0, Group{span("sep"), Span(Text(spaced(render.Took(l.Took()))))})),
 		If(l.Asks != "", P(Class("bar overridden"), formatted(agent.Name+" asks: "+render.Safe(l.Asks)))),
 		Ul(Class("items"), g.Map(items[:shown], func(i account.DayItem) Node {
-			return page.cardItem(cutItem(itemOf(todo.Item{ID: i.ID, Text: i.Text, Status: i.Status, Reason: i.Reason,
-				Started: i.Started, Ended: i.Ended}, true)))
+			return page.cardItem(itemOf(todo.Item{ID: i.ID, Text: i.Text, Status: i.Status, Reason: i.Reason, Started: i.Started, Ended: i.Ended}, true))
 		})),
 		If(len(items) > shown, P(Class("small"), Textf("%d more", len(items)-shown))))
 }

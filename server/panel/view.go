@@ -52,25 +52,20 @@ func digestOf(text string) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// itemView is the data with which an item is drawn, all texts made safe by [render.Safe].
+// itemView is an item with what is drawn beside it.
 type itemView struct {
-	ID, Title, Text string // Text is what is edited
-	Status          todo.Status
-	Reason          string       // why the item is blocked
-	Beside          string       // its priority, who does it, and what it waits for
-	Details         string       // on a list's page
-	Started         time.Time    // zero unless the item is in progress and its agent is here
-	Took            string       // how long the item was in progress; empty if unknown
-	Yours           string       // a person's edits that the agent has not seen
-	Fate            account.Fate // of a person's text: seen or overridden
-	Person          string       // the person's text that is overridden
-	Fixed           bool         // it cannot be changed on this page
-	Later           bool         // it waits for the end of the turn
-	Change, Was     string       // what a revision changed, and the text before
-	Gone            bool         // the revision removed it
+	todo.Item
+	rests       bool   // no agent works on the list, so the item's time does not run
+	later       bool   // it waits for the end of the turn
+	beside      string // its priority, who does it, and what it waits for, safe to show
+	yours       string // a person's edits that the agent has not seen
+	change, was string // what a revision changed, and the text before
 }
 
-func titleOf(l todo.Snapshot) string { return render.Safe(todo.Cut(l.Title(), maxShown)) }
+// short returns the beginning of a text, safe to show on a card or row.
+func short(text string) string { return render.Safe(todo.Cut(text, maxShown)) }
+
+func titleOf(l todo.Snapshot) string { return short(l.Title()) }
 
 func agentOf(l todo.Snapshot) render.Agent { return render.AgentOf(account.Client(l)) }
 
@@ -83,18 +78,13 @@ func asked(f *account.Group) string {
 	return agentOf(l).Name + " asks: " + render.Safe(asks)
 }
 
-// nowOf returns the item that the agent works on, or waits for; nil for none.
-func nowOf(f *account.Group) *itemView {
-	rests := f.States[f.Main.List.ID].State.Rests()
-	item, ok := f.Main.Current()
+// nowOf returns the item that the agent works on, or waits for; ok is false for none.
+func nowOf(f *account.Group) (item todo.Item, ok bool) {
+	item, ok = f.Main.Current()
 	if list, awaited, waits := f.Waits(); !ok && waits && list.List.ID == f.Main.List.ID {
 		item, ok = awaited, true
 	}
-	if !ok || rests {
-		return nil
-	}
-	v := cutItem(itemOf(item, false))
-	return &v
+	return item, ok && !f.States[f.Main.List.ID].State.Rests()
 }
 
 // stoppedAt says where the work on a list ended; empty if the title says the same.
@@ -102,7 +92,7 @@ func stoppedAt(l todo.Snapshot) string {
 	if item, ok := l.Current(); ok && strings.HasPrefix(l.Title(), todo.OneLine(item.Text, todo.MaxTitle)) {
 		return ""
 	} else if ok {
-		return "stopped at: " + render.Safe(todo.Cut(item.Text, maxShown))
+		return "stopped at: " + short(item.Text)
 	}
 	next, isOpen := l.Next("")
 	switch n := l.Counts(); {
@@ -111,45 +101,31 @@ func stoppedAt(l todo.Snapshot) string {
 	case n[todo.Completed]+n[todo.Failed]+n[todo.Cancelled] == 0:
 		return "not started"
 	}
-	return "next: " + render.Safe(todo.Cut(next.Text, maxShown))
+	return "next: " + short(next.Text)
 }
 
-// itemOf returns the view of an item. If rests is true, no agent works on the list, and the item's time does not run.
+// itemOf returns the view of an item of a list on which an agent works, unless rests is true.
 func itemOf(i todo.Item, rests bool) itemView {
-	v := itemView{ID: i.ID, Title: render.Safe(i.Title()), Text: render.Safe(i.Text), Status: i.Status, Reason: render.Safe(i.Reason)}
-	if !slices.Contains(todo.Statuses(), i.Status) {
-		v.Status = todo.Pending // W4: an unknown status looks pending
+	if statusWords[i.Status] == "" {
+		i.Status = todo.Pending // W4: an unknown status looks pending
 	}
-	if i.Status == todo.InProgress && !rests {
-		v.Started = i.Started
-	}
-	if !i.Started.IsZero() && !i.Ended.IsZero() {
-		v.Took = spaced(render.Took(i.Ended.Sub(i.Started)))
-	}
-	return v
+	return itemView{Item: i, rests: rests}
 }
 
 func laterOf(i todo.Item) itemView {
-	v := itemOf(i, true)
-	v.Yours, v.Fixed, v.Later = "after this turn", true, true
-	return v
-}
-
-func cutItem(v itemView) itemView {
-	v.Title, v.Reason = todo.Cut(v.Title, maxShown), todo.Cut(v.Reason, maxShown)
-	return v
+	return itemView{Item: i, rests: true, later: true, yours: "after this turn"}
 }
 
 // cardItems returns the items on a list's card: those in progress, failed or blocked, ready, and waiting for
 // others; and how many open items it leaves out.
 func cardItems(f *account.Group) (items []itemView, more int) {
-	present, rests := nowOf(f), f.States[f.Main.List.ID].State.Rests()
+	present, isPresent := nowOf(f)
 	var now, also, trouble, next, waits, later []itemView
 	waiting := todo.OpenWaits(f.Main.Items)
 	for _, i := range f.Main.Items {
 		part, most := &next, openOnCard
 		switch {
-		case present != nil && i.ID == present.ID:
+		case isPresent && i.ID == present.ID:
 			part = &now
 		case i.Status == todo.InProgress:
 			part, most = &also, troubleOnCard
@@ -161,8 +137,8 @@ func cardItems(f *account.Group) (items []itemView, more int) {
 			part = &waits
 		}
 		if len(*part) < most {
-			v := cutItem(itemOf(i, rests))
-			v.Beside = todo.Cut(render.Beside(f.Main, i), maxShown)
+			v := itemOf(i, f.States[f.Main.List.ID].State.Rests())
+			v.beside = todo.Cut(render.Beside(f.Main, i), maxShown)
 			*part = append(*part, v)
 		} else if !i.Status.Settled() {
 			more++
@@ -171,7 +147,7 @@ func cardItems(f *account.Group) (items []itemView, more int) {
 	kept := min(len(waits), openOnCard-len(next))
 	more += len(waits) - kept
 	for _, i := range f.Main.Later[:min(len(f.Main.Later), troubleOnCard)] {
-		later = append(later, cutItem(laterOf(i)))
+		later = append(later, laterOf(i))
 	}
 	return slices.Concat(now, also, trouble, next, waits[:kept], later), more + len(f.Main.Later) - len(later)
 }
