@@ -109,38 +109,34 @@ func (page *listPage) addHistory(ctx context.Context, lists board.Lists, shown i
 // compare adds the items of a revision with what it changed. Removed items keep their places.
 func (page *listPage) compare(before, at todo.Snapshot) {
 	page.at = at
+	items, place := slices.Clone(at.Items), 0
+	for _, was := range before.Items {
+		if n := slices.IndexFunc(items, func(i todo.Item) bool { return i.ID == was.ID }); n >= 0 {
+			place = n
+		} else {
+			items = slices.Insert(items, place, was)
+		}
+		place++
+	}
 	changed := make(map[string]todo.Difference)
 	for _, d := range todo.Diff(before, at) {
-		changed[d.After.ID] = d
+		changed[cmp.Or(d.After.ID, d.Before.ID)] = d
 	}
 	overrode, _ := account.Overrode(before, at)
-	for _, i := range at.Items {
+	for _, i := range items {
 		v, d := itemOf(i, true), changed[i.ID]
-		if d.Kind != "" {
-			words := verbs(d)
-			if d.Kind == todo.Changed && d.Before.Status != d.After.Status {
-				words[0] = render.StatusWord(d.Before.Status) + " → " + render.StatusWord(d.After.Status)
-			}
-			v.change = strings.Join(words, ", ")
+		words := verbs(d)
+		if d.Kind == todo.Changed && d.Before.Status != d.After.Status {
+			words[0] = render.StatusWord(d.Before.Status) + " → " + render.StatusWord(d.After.Status)
 		}
 		if d.Kind == todo.Changed && d.Before.Text != d.After.Text {
 			v.was = d.Before.Text
 		}
-		if slices.ContainsFunc(overrode, func(o todo.Item) bool { return o.ID == i.ID }) {
+		v.change = strings.Join(words, ", ")
+		if d.Kind != todo.Removed && slices.ContainsFunc(overrode, func(o todo.Item) bool { return o.ID == i.ID }) {
 			v.change = "overrode your words"
 		}
 		page.items = append(page.items, v)
-	}
-	place := 0
-	for _, i := range before.Items {
-		if n := slices.IndexFunc(page.items, func(v itemView) bool { return v.ID == i.ID }); n >= 0 {
-			place = n
-		} else {
-			v := itemOf(i, true)
-			v.change = string(todo.Removed)
-			page.items = slices.Insert(page.items, place, v)
-		}
-		place++
 	}
 }
 
