@@ -103,15 +103,14 @@ func onShown(do func(*model, todo.Snapshot)) func(*model) {
 	}
 }
 
-// press handles a key and returns what the viewer must do.
-func (m *model) press(k key) effect {
+// press handles a key.
+func (m *model) press(k key) {
 	m.note = ""
 	if m.searching {
 		m.pressSearch(k)
 	} else {
 		m.pressBinding(k)
 	}
-	return m.take()
 }
 
 // pressSearch edits the filter; the board follows each key.

@@ -142,7 +142,10 @@ func catchPanic(f func() error) (err error) {
 func (v *viewer) loop(ctx context.Context) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	for {
+	for !v.effect.quit {
+		if err := v.perform(ctx, v.take()); err != nil {
+			return err
+		}
 		v.tick(v.Now())
 		nextAsk, nextFrame := v.askStandings(ctx), v.drawInTime()
 		select {
@@ -153,15 +156,11 @@ func (v *viewer) loop(ctx context.Context) error {
 		case <-nextFrame:
 		case change := <-v.changes:
 			change()
-			if err := v.perform(ctx, v.take()); err != nil {
-				return err
-			}
 		case event := <-v.screen.EventQ():
-			if quit, err := v.handle(ctx, event); quit || err != nil {
-				return err
-			}
+			v.handle(event)
 		}
 	}
+	return nil
 }
 
 // Standings are read every standingEvery, and after changes of lists, but at least standingRest apart.
@@ -199,24 +198,17 @@ func (v *viewer) drawInTime() <-chan time.Time {
 	return nil
 }
 
-// handle handles an event of the terminal, and reports whether to quit.
-func (v *viewer) handle(ctx context.Context, event tcell.Event) (quit bool, err error) {
+// handle handles an event of the terminal.
+func (v *viewer) handle(event tcell.Event) {
 	switch event.(type) {
-	case *tcell.EventError:
-		return true, nil // the terminal is gone
+	case *tcell.EventError: // the terminal is gone
+		v.effect.quit = true
 	case *tcell.EventResize:
 		v.screen.shown, v.drawn = nil, time.Time{}
 	}
 	for _, k := range v.readKeys(event) {
-		e := v.press(k)
-		if e.quit {
-			return true, nil
-		}
-		if err := v.perform(ctx, e); err != nil {
-			return false, err
-		}
+		v.press(k)
 	}
-	return false, nil
 }
 
 // perform does what the model asks for, except to quit.

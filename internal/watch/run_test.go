@@ -363,13 +363,15 @@ func TestUndo(t *testing.T) {
 	if len(m.undo) != 1 {
 		t.Fatalf("undo %+v", m.undo)
 	}
-	undo := *m.press("u").edit
+	m.press("u")
+	undo := *m.take().edit
 	if out := do(undo, "Undone"); items(out.After) != "pending:A pending:B" {
 		t.Errorf("undone: %q", items(out.After))
 	}
 	do(undo, "Nothing was undone")
 	m.underWay = 1 // the screen may show an edit before it is answered
-	isSent := m.press("u").edit != nil
+	m.press("u")
+	isSent := m.take().edit != nil
 	m.underWay = 0
 	do(edit{Edit: tick, list: shown.List.ID}, "“A”: completed")
 	if e := m.take().edit; isSent || e == nil || e.Do != todo.EditUndo {

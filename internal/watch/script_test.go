@@ -116,7 +116,8 @@ func (s *script) run(name, rest string) {
 		fmt.Sscanf(rest, "%dx%d", &m.width, &m.height)
 	case "press":
 		for k := range strings.FieldsSeq(rest) {
-			s.effects(m.press(cmp.Or(map[string]key{"Space": " "}[k], key(k))))
+			m.press(cmp.Or(map[string]key{"Space": " "}[k], key(k)))
+			s.effects(m.take())
 		}
 	case "receive":
 		m.receiveLists(fixture(), false)

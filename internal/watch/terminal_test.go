@@ -287,7 +287,8 @@ func FuzzFrame(f *testing.F) {
 		m.lost = nil
 		for _, k := range keys {
 			name := cmp.Or(names[k], key(k))
-			e := m.press(name)
+			m.press(name)
+			e := m.take()
 			if k == '\t' {
 				m.setFilter(text)
 			}
