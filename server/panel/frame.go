@@ -44,7 +44,6 @@ type frame struct {
 	crumbs    []crumb        // the path to the page, in place of the heading
 	show      string         // the [kind] that is shown, or empty
 	search    string         // what was searched for
-	class     string
 	// The rest is for the script. version changes with what the page may show, seq is the newest Seq on
 	// the page, list are attributes of the one list that is shown.
 	view, version string
@@ -80,11 +79,9 @@ func (f *frame) page(main Node) string {
 	}
 	heading := Node(Group{H1(Text(f.head)), If(f.sum != "", P(Class("sum cut"), Text(f.sum)))})
 	if len(f.crumbs) > 0 {
-		path := Group{Class("crumb cut"), Aria("label", "Path")}
-		for n, c := range f.crumbs {
-			path = append(path, If(n > 0, Span(Text("/"))), A(Class("cut"), Href(c.href), El("bdi", Text(c.name))))
-		}
-		heading = Nav(path...)
+		heading = Nav(Class("crumb cut"), Aria("label", "Path"), g.Map(f.crumbs, func(c crumb) Node {
+			return A(Class("cut"), Href(c.href), El("bdi", Text(c.name)))
+		}))
 	}
 	kinds := g.Map(lists.kinds(), func(k kind) Node {
 		n := If(f.board != nil, Text(fmt.Sprint(len(k.lists))))
@@ -103,7 +100,7 @@ func (f *frame) page(main Node) string {
 		Button(Class("link"), Text("Sign out"))))
 	return strings.NewReplacer("\n", "", "{{root}}", f.root, "{{here}}", html.EscapeString(f.here),
 		"{{title}}", html.EscapeString(f.head), "{{viewer}}", viewer,
-		"{{class}}", f.class, "{{theme}}", f.theme, "{{glyphs}}", glyphs, "{{mark}}", mark,
+		"{{theme}}", f.theme, "{{glyphs}}", glyphs, "{{mark}}", mark,
 		"{{search}}", html.EscapeString(f.search), "{{kinds}}", drawn(kinds), "{{projects}}", drawn(Iff(f.board != nil, f.projects)),
 		"{{reader}}", drawn(reader), "{{heading}}", drawn(heading),
 		"{{waits}}", drawn(waits), "{{views}}", drawn(views), "{{main}}", drawn(main)).Replace(skeleton)

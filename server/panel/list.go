@@ -144,8 +144,7 @@ const longList = 200
 
 func (page *listPage) addFrame() {
 	l, title := page.Main, titleOf(page.Main)
-	page.view, page.class, page.seq, page.head = "list", "one", page.Seq(), title
-	page.workspace = &l.List.Workspace
+	page.view, page.seq, page.head = "list", page.Seq(), title
 	kind := crumb{"Active", "./"}
 	switch state := page.State(); {
 	case l.Archived:

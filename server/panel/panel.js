@@ -109,7 +109,7 @@ async function load(url, how) {
   const list = followed();
   if (how === 'push') history.pushState(0, '', url);
   if (how === 'replace') history.replaceState(0, '', url);
-  steady(() => { morph(document.body, doc.body); document.body.className = doc.body.className; });
+  steady(() => morph(document.body, doc.body));
   name = doc.title;
   arrived();
   if (followed() !== list) follow();
