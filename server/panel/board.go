@@ -309,20 +309,18 @@ func projectSections(s groups, room, cards, rows int) (out []section, err error)
 // complete replaces the excerpts in a group by whole lists. A list that was deleted meanwhile stays an
 // excerpt, and so does a damaged one: isDamaged is true then (BAD-INPUT 130).
 func (s groups) complete(f *account.Group) (isDamaged bool, err error) {
-	excerpts := []*todo.Snapshot{&f.Main}
-	for i := range f.Subs {
-		excerpts = append(excerpts, &f.Subs[i])
-	}
-	for _, excerpt := range excerpts {
-		switch whole, err := s.load(excerpt.List.ID); {
+	lists := f.Lists()
+	for i := range lists {
+		switch whole, err := s.load(lists[i].List.ID); {
 		case err == nil:
-			*excerpt = whole
+			lists[i] = whole
 		case errors.Is(err, board.ErrDamaged):
 			isDamaged = true
 		case !errors.Is(err, board.ErrNotFound):
 			return false, err
 		}
 	}
+	f.Main, f.Subs = lists[0], lists[1:]
 	return isDamaged, nil
 }
 
