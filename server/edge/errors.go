@@ -90,7 +90,7 @@ func describe(err error) *Error {
 		return &answer
 	}
 	if input, ok := errors.AsType[*todo.InputError](err); ok {
-		return newError(http.StatusUnprocessableEntity, "%s", input)
+		return BadRequest("%s", input)
 	}
 	if full, ok := errors.AsType[*board.FullError](err); ok {
 		return newError(http.StatusInsufficientStorage, "%s", full)

@@ -91,7 +91,7 @@ func TestFailuresOfAHandler(t *testing.T) {
 	}{
 		"/full":   {http.StatusInsufficientStorage, 1, `{"error":"too many lists: prune"}`},
 		"/panics": {http.StatusInternalServerError, 1, "the server failed"}, "/fails": {http.StatusServiceUnavailable, 1, "the store failed"},
-		"/refuses": {http.StatusUnprocessableEntity, 0, `{"error":"too many items"}`}, "/livez": {http.StatusOK, 0, "ok"},
+		"/refuses": {http.StatusBadRequest, 0, `{"error":"too many items"}`}, "/livez": {http.StatusOK, 0, "ok"},
 	} {
 		if answer := get(t.Context(), e, path); answer.Code != want.status || !strings.Contains(answer.Body.String(), want.text) || strings.Contains(answer.Body.String(), "bang") {
 			t.Errorf("%s: answer %d %s", path, answer.Code, answer.Body)
