@@ -126,7 +126,7 @@ func (m *model) pressSearch(k key) {
 	case k == "Backspace":
 		_, last := utf8.DecodeLastRuneInString(m.filter)
 		m.setFilter(m.filter[:len(m.filter)-last])
-	case utf8.RuneCountInString(string(k)) == 1:
+	case utf8.RuneCountInString(string(k)) == 1 && len(m.filter) < todo.MaxTitle: // also of a long paste
 		m.setFilter(m.filter + string(k))
 	case slices.Contains([]key{"Up", "Down", "PgUp", "PgDn", "Ctrl-C", "Ctrl-L"}, k):
 		m.pressBinding(k)
@@ -208,15 +208,12 @@ func (v *viewer) readKeys(event tcell.Event) []key {
 			return keysOf(e)
 		case e.Key() == tcell.KeyCtrlC: // quits even if the end of the paste was lost
 			return []key{"Ctrl-C"}
-		case e.Key() == tcell.KeyRune && v.searching && len(v.filter) < maxSearch:
+		case e.Key() == tcell.KeyRune && v.searching:
 			return keysOf(e)
 		}
 	}
 	return nil
 }
-
-// maxSearch limits the filter while text is pasted, in bytes.
-const maxSearch = 1000
 
 // keysOf converts a key. Alt+x and a fast Esc, x look alike; it returns both keys.
 func keysOf(e *tcell.EventKey) []key {

@@ -201,7 +201,7 @@ func TestPaste(t *testing.T) {
 	paste := func() (keys string) {
 		v.readKeys(tcell.NewEventPaste(true))
 		v.readKeys(tcell.NewEventKey(tcell.KeyEnter, "", 0))
-		for range maxSearch + 10 {
+		for range todo.MaxTitle + 10 {
 			for _, k := range v.readKeys(tcell.NewEventKey(tcell.KeyRune, "q", 0)) {
 				keys += string(k)
 				v.press(k)
@@ -212,7 +212,7 @@ func TestPaste(t *testing.T) {
 	}
 	checktest.Same(t, "on the board", paste(), "")
 	v.press("/")
-	if paste(); v.filter != strings.Repeat("q", maxSearch) || !v.searching {
+	if paste(); v.filter != strings.Repeat("q", todo.MaxTitle) || !v.searching {
 		t.Errorf("searched: %q", v.filter)
 	}
 	v.readKeys(tcell.NewEventPaste(true))
