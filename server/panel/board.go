@@ -277,14 +277,10 @@ func summary(active []account.Group) string {
 	return strings.Join(parts, ", ")
 }
 
-// projectSections returns the active lists by project, the one with the newest list first. It has at most
-// room cards and maxRows rows, and of each project at most cards cards and rows rows.
+// projectSections returns the active lists by project, the one with the newest list first: at most room cards in all,
+// and of each project at most cards cards and rows rows.
 func projectSections(s groups, room, cards, rows int) (out []section, err error) {
-	left := maxRows
 	for _, p := range s.Projects() {
-		if room+left == 0 {
-			break
-		}
 		fs := p.Groups
 		g := section{id: "p-" + digestOf(p.Folder), count: fmt.Sprint(len(fs), " active")}
 		g.name, g.note, g.href = projectOf(p.Folder)
@@ -298,9 +294,9 @@ func projectSections(s groups, room, cards, rows int) (out []section, err error)
 			lost := If(isDamaged, P(Class("bar lost"), Text("Damaged in the store: it cannot be read whole.")))
 			g.cards = append(g.cards, s.card(&fs[i], lost))
 		}
-		m := min(len(fs)-n, rows, left)
+		m := min(len(fs)-n, rows)
 		g.rows, g.more = s.rows(fs[n:n+m]), len(fs)-n-m
-		room, left = room-n, left-m
+		room -= n
 		out = append(out, g)
 	}
 	return out, nil
