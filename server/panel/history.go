@@ -124,7 +124,7 @@ func (page *listPage) compare(before, at todo.Snapshot) {
 	}
 	overrode, _ := account.Overrode(before, at)
 	for _, i := range items {
-		v, d := itemOf(i, true), changed[i.ID]
+		v, d := itemView{Item: i}, changed[i.ID]
 		words := verbs(d)
 		if d.Kind == todo.Changed && d.Before.Status != d.After.Status {
 			words[0] = render.StatusWord(d.Before.Status) + " → " + render.StatusWord(d.After.Status)

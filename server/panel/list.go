@@ -124,9 +124,7 @@ func (page *listPage) addItems(saw todo.Snapshot) {
 		yours[d.After.ID] = "you " + cmp.Or(yourVerbs[verb], verb) + ", " + string(account.Waits)
 	}
 	for _, i := range l.Items {
-		v := itemOf(i, state.Rests())
-		v.yours, v.beside = yours[i.ID], render.Beside(l, i)
-		page.items = append(page.items, v)
+		page.items = append(page.items, itemView{Item: i, rests: state.Rests(), yours: yours[i.ID], beside: render.Beside(l, i)})
 	}
 	for _, i := range l.Later {
 		page.items = append(page.items, laterOf(i))
@@ -291,7 +289,7 @@ func (page *listPage) yours(v itemView) Node {
 func (page *listPage) sub(s todo.Snapshot) Node {
 	state := page.States[s.List.ID].State
 	more := max(len(s.Items)-maxSubItems, 0)
-	item := func(i todo.Item) Node { return page.cardItem(itemOf(i, state.Rests())) }
+	item := func(i todo.Item) Node { return page.cardItem(itemView{Item: i, rests: state.Rests()}) }
 	return Details(ID("s-"+s.List.ID), Class("subs wide"), Summary(page.subLine(&page.Group, s)),
 		Ul(Class("items"), g.Map(s.Items[:len(s.Items)-more], item), If(more > 0, Li(span("t", Textf("%d more", more))))),
 		P(Class("small"), A(Class("link"), Href(listHref(s.List.ID, 0)), Text("Open its list"))))

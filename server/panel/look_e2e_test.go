@@ -29,8 +29,7 @@ import (
 
 // W4: what each status looks like on the panel. Completed: a filled green tick, the
 // text grey and struck through. In progress: a blue half disc and the active text, dark
-// and of medium weight, on a tint. Pending: a grey ring, the text in mid-grey. An unknown
-// status looks pending.
+// and of medium weight, on a tint. Pending: a grey ring, the text in mid-grey.
 func TestStatusesLookAsTheyShould(t *testing.T) {
 	store := memory.New()
 	item := func(id string, status todo.Status) todo.Item {
@@ -38,7 +37,7 @@ func TestStatusesLookAsTheyShould(t *testing.T) {
 	}
 	saved, err := storetest.Save(t.Context(), store, todo.Snapshot{
 		List: todo.List{ID: "looks"}, Revision: 1,
-		Items: []todo.Item{item("1", todo.Completed), item("2", todo.InProgress), item("3", todo.Pending), item("4", "from the future")},
+		Items: []todo.Item{item("1", todo.Completed), item("2", todo.InProgress), item("3", todo.Pending)},
 	})
 	checktest.Check(t, err)
 	site := servertest.Serve(t, servertest.New(t, store, nil), nil)
@@ -56,15 +55,14 @@ func TestStatusesLookAsTheyShould(t *testing.T) {
 			Line: getComputedStyle(li.querySelector('bdi')).textDecorationLine, Weight: getComputedStyle(li.querySelector('bdi')).fontWeight, Word: li.querySelector('.spoken').textContent,
 		}));
 	})()`)
-	if len(looks) != 4 {
+	if len(looks) != 3 {
 		t.Fatalf("%d items: %+v", len(looks), looks)
 	}
-	done, running, open, unknown := looks[0], looks[1], looks[2], looks[3]
+	done, running, open := looks[0], looks[1], looks[2]
 	for name, c := range map[string]struct{ got, want look }{
 		"completed":   {done, look{"Text 1", "#g-completed", "green", "grey", "none", "line-through", "400", "Done: "}},
 		"in progress": {running, look{"Active 2", "#g-in_progress", "blue", "black", "wash", "none", "500", "In progress: "}},
 		"pending":     {open, look{"Text 3", "#g-pending", "grey", "mid-grey", "none", "none", "400", "To do: "}},
-		"unknown":     {unknown, look{"Text 4", "#g-pending", "grey", "mid-grey", "none", "none", "400", "To do: "}},
 	} {
 		checktest.Same(t, fmt.Sprintf("%s looks", name), c.got, c.want)
 	}

@@ -108,7 +108,8 @@ func (page *dayPage) list(l account.DayList) Node {
 			If(l.Worked > 0, Group{span("sep"), Span(Text(spaced(render.Took(l.Took()))))})),
 		If(l.Asks != "", P(Class("bar overridden"), formatted(agent.Name+" asks: "+render.Safe(l.Asks)))),
 		Ul(Class("items"), g.Map(items[:shown], func(i account.DayItem) Node {
-			return page.cardItem(itemOf(todo.Item{ID: i.ID, Text: i.Text, Status: i.Status, Reason: i.Reason, Started: i.Started, Ended: i.Ended}, true))
+			item := todo.Item{ID: i.ID, Text: i.Text, Status: i.Status, Reason: i.Reason, Started: i.Started, Ended: i.Ended}
+			return page.cardItem(itemView{Item: item, rests: true})
 		})),
 		If(len(items) > shown, P(Class("small"), Textf("%d more", len(items)-shown))))
 }

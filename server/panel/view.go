@@ -104,14 +104,6 @@ func stoppedAt(l todo.Snapshot) string {
 	return "next: " + short(next.Text)
 }
 
-// itemOf returns the view of an item of a list on which an agent works, unless rests is true.
-func itemOf(i todo.Item, rests bool) itemView {
-	if statusWords[i.Status] == "" {
-		i.Status = todo.Pending // W4: an unknown status looks pending
-	}
-	return itemView{Item: i, rests: rests}
-}
-
 func laterOf(i todo.Item) itemView {
 	return itemView{Item: i, rests: true, later: true, yours: "after this turn"}
 }
@@ -120,6 +112,7 @@ func laterOf(i todo.Item) itemView {
 // others; and how many open items it leaves out.
 func cardItems(f *account.Group) (items []itemView, more int) {
 	present, isPresent := nowOf(f)
+	rests := f.States[f.Main.List.ID].State.Rests()
 	var now, also, trouble, next, waits, later []itemView
 	waiting := todo.OpenWaits(f.Main.Items)
 	for _, i := range f.Main.Items {
@@ -137,9 +130,7 @@ func cardItems(f *account.Group) (items []itemView, more int) {
 			part = &waits
 		}
 		if len(*part) < most {
-			v := itemOf(i, f.States[f.Main.List.ID].State.Rests())
-			v.beside = todo.Cut(render.Beside(f.Main, i), maxShown)
-			*part = append(*part, v)
+			*part = append(*part, itemView{Item: i, rests: rests, beside: todo.Cut(render.Beside(f.Main, i), maxShown)})
 		} else if !i.Status.Settled() {
 			more++
 		}
