@@ -230,13 +230,18 @@ func (v *viewer) perform(ctx context.Context, e effect) error {
 		v.screen.Sync()
 	}
 	if e.editor != nil {
-		return v.lend(func() { v.runEditor(ctx, *e.editor) })
+		return v.runEditor(ctx, *e.editor)
 	}
 	return nil
 }
 
-// runEditor opens a list in the person's editor. An error gets a page, since it says where the typed text is.
-func (v *viewer) runEditor(ctx context.Context, list todo.Snapshot) {
+// runEditor lends the terminal to the person's editor, with the items of a list. Keys typed before are dropped: they
+// were not meant for the editor. An error of the edit gets a page, since it says where the typed text is.
+func (v *viewer) runEditor(ctx context.Context, list todo.Snapshot) error {
+	v.screen.drain()
+	if err := v.screen.Suspend(); err != nil {
+		return err
+	}
 	err := v.Edit(ctx, list, func(e todo.Edit) error {
 		ctx, cancel := context.WithTimeout(ctx, editTimeout)
 		defer cancel()
@@ -250,6 +255,8 @@ func (v *viewer) runEditor(ctx context.Context, list todo.Snapshot) {
 	if err != nil {
 		v.page = &page{title: "Not changed", texts: []string{paint(plainText, render.Safe(err.Error()))}}
 	}
+	v.screen.shown = nil
+	return v.screen.Resume()
 }
 
 // make makes an edit and passes its outcome to the model.
@@ -265,17 +272,6 @@ func (v *viewer) make(ctx context.Context, e edit) {
 		v.underWay--
 		v.edited(e, before, out, err)
 	})
-}
-
-// lend gives the terminal to f, and drops keys typed before: they were not meant for the viewer.
-func (v *viewer) lend(f func()) error {
-	v.screen.drain()
-	if err := v.screen.Suspend(); err != nil {
-		return err
-	}
-	f()
-	v.screen.shown = nil
-	return v.screen.Resume()
 }
 
 // Source provides lists and their changes, and makes a person's edits.
