@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/todo-mcp/todo-mcp/internal/account"
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/render"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
@@ -230,31 +229,29 @@ func (p *Panel) standing(ctx context.Context, r *edge.Request, at time.Time) (*g
 // update reads and draws a list for open pages.
 func (p *Panel) update(ctx context.Context, lists board.Lists, k sharedKey, person bool) (u update, err error) {
 	c, d := change{ID: k.list, Person: person}, drawing{now: p.now()}
-	f, err := readGroup(ctx, lists, k.list)
-	if errors.Is(err, board.ErrNotFound) || errors.Is(err, board.ErrDamaged) {
+	switch f, err := readGroup(ctx, lists, k.list); {
+	case errors.Is(err, board.ErrNotFound), errors.Is(err, board.ErrDamaged):
 		c.Gone = true // the page loads again and shows the error
-	} else if err != nil {
+	case err != nil:
 		return u, err
-	} else if c.describe(&f, d); k.own {
+	default:
+		progress := f.Progress()
+		c.Place, c.Archived, c.Title = placeOf(&f, d.now), f.Main.Archived, titleOf(f.Main)
+		c.State, c.Failed, c.Reason = f.State(), progress.Failed, todo.Cut(render.Question(f), maxShown)
+		c.Say = strings.TrimSuffix(fmt.Sprintf("%s: %d of %d done, %s", c.Title, progress.Done, progress.Total, d.at(&f)), ", ")
+		if !f.Main.IsChat() { // a chat's Seq may be above that of a list that is read later
+			c.Seq = f.Seq()
+		}
+		if !k.own {
+			c.Pieces = map[string]string{"card-" + c.ID: drawn(d.card(&f)), "row-" + c.ID: drawn(d.row(&f, "", "", 0))}
+			break
+		}
 		page, err := p.pageOf(ctx, lists, f, 0)
 		if err != nil {
 			return u, err
 		}
 		c.Pieces, u.version = map[string]string{"main": drawn(page.main())}, page.version
-	} else {
-		c.Pieces = map[string]string{"card-" + c.ID: drawn(d.card(&f)), "row-" + c.ID: drawn(d.row(&f, "", "", 0))}
 	}
 	u.event, err = sse.Encode(sse.Event{ID: c.Seq, Name: "list", Data: c})
 	return u, err
-}
-
-// describe sets what an event says of a group.
-func (c *change) describe(f *account.Group, d drawing) {
-	progress := f.Progress()
-	c.Place, c.Archived, c.Title = placeOf(f, d.now), f.Main.Archived, titleOf(f.Main)
-	c.State, c.Failed, c.Reason = f.State(), progress.Failed, todo.Cut(render.Question(*f), maxShown)
-	c.Say = strings.TrimSuffix(fmt.Sprintf("%s: %d of %d done, %s", c.Title, progress.Done, progress.Total, d.at(f)), ", ")
-	if !f.Main.IsChat() { // a chat's Seq may be above that of a list that is read later
-		c.Seq = f.Seq()
-	}
 }
