@@ -179,7 +179,14 @@ func kindPage(r *edge.Request, s groups, show string) (page boardPage, err error
 	if show == "left" || show == "finished" {
 		page.add(s, k, maxRows)
 	} else {
-		err = page.addPast(r, s, k)
+		page.sum = count(len(k.lists), "list") + ", newest first"
+		if s.many {
+			page.sum = "more than " + page.sum
+		}
+		_, err = page.addFound(r, s, "", false, func(l todo.Snapshot) bool {
+			return l.List.Parent == "" && l.Archived == (show == "archived") &&
+				!slices.ContainsFunc(s.Active, func(f account.Group) bool { return f.Main.List.ID == l.List.ID })
+		})
 	}
 	if len(page.sections) == 0 {
 		page.nothing = Text(k.empty)
@@ -360,22 +367,6 @@ const (
 	scanPage   = 200  // how many lists are read at a time
 	maxScanned = 4000 // how many one request looks through; then the page links to the earlier ones
 )
-
-// addPast adds a page of the past lists or of the archived ones, by day.
-func (page *boardPage) addPast(r *edge.Request, s groups, k kind) error {
-	page.sum = count(len(k.lists), "list") + ", newest first"
-	if s.many {
-		page.sum = fmt.Sprintf("more than %d lists, newest first", len(k.lists))
-	}
-	active := make(map[string]bool)
-	for _, f := range s.Active {
-		active[f.Main.List.ID] = true
-	}
-	_, err := page.addFound(r, s, "", false, func(l todo.Snapshot) bool {
-		return l.List.Parent == "" && l.Archived == (k.show == "archived") && !active[l.List.ID]
-	})
-	return err
-}
 
 // search returns the lists whose title, items, project or agent match, the last changed first.
 func search(r *edge.Request, s groups, query string) (page boardPage, err error) {
