@@ -18,7 +18,7 @@ type model struct {
 	sourceName    string // for people
 
 	lists     map[string]todo.Snapshot // by id
-	standings map[string]Standing      // by list id; nil until received
+	standings map[string]Standing      // by list id
 	loaded    bool                     // lists were received
 	lost      error                    // why the source is not connected; nil if it is
 
@@ -38,7 +38,7 @@ type model struct {
 }
 
 func newModel(o Options) *model {
-	return &model{wanted: o.List, sourceName: render.Safe(o.Where), lists: map[string]todo.Snapshot{}}
+	return &model{wanted: o.List, sourceName: render.Safe(o.Where), lists: map[string]todo.Snapshot{}, standings: map[string]Standing{}}
 }
 
 func (m *model) say(r role, text string) { m.note = paint(r, " "+text) }
@@ -87,7 +87,7 @@ func (m *model) receiveLists(lists []todo.Snapshot, all bool) {
 // receiveStandings replaces the standings, and rings when an agent begins to ask.
 func (m *model) receiveStandings(standings map[string]Standing) {
 	for id, now := range standings {
-		if m.standings != nil && now.Asks != "" && m.standings[id].Asks == "" {
+		if m.loaded && now.Asks != "" && m.standings[id].Asks == "" {
 			m.effect.bell = true
 		}
 	}

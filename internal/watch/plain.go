@@ -20,7 +20,6 @@ func Plain(ctx context.Context, source Source, out, errOut io.Writer, o Options)
 	following, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	m := newModel(o)
-	m.standings = make(map[string]Standing)
 	err := source.Follow(following, func(lists []todo.Snapshot, all bool) {
 		said, _ := source.Standings(following, lists) // an error only makes states less exact
 		stood := maps.Clone(m.standings)

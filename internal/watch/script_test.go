@@ -101,7 +101,6 @@ func (s *script) run(name, rest string) {
 	switch name {
 	case "wait": // for the lists, perhaps for one
 		s.m = newModel(Options{List: rest})
-		s.m.receiveStandings(map[string]Standing{})
 		s.m.tick(noon())
 		s.m.sourceName = "todo.db"
 	case "open": // lists whose agents are there
