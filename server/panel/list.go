@@ -28,7 +28,6 @@ type listPage struct {
 	at      todo.Snapshot // the revision that is shown
 	changes []revision    // what the revisions around at changed
 	shown   int           // the index of at in changes
-	saw     int64         // the revision that the list's agent last saw
 	edits   account.Edits
 	unseen  int  // how many of a person's edits the agent has not seen
 	past    bool // a revision of the history is shown
@@ -93,7 +92,7 @@ func (p *Panel) pageOf(ctx context.Context, lists board.Lists, f account.Group, 
 	if err != nil {
 		return nil, err
 	}
-	page.saw, page.edits = saw.Revision, account.EditsOf(saw, l)
+	page.edits = account.EditsOf(saw, l)
 	if page.unseen = len(page.edits.Unseen); page.edits.Title == account.Waits {
 		page.unseen++
 	}
@@ -117,7 +116,7 @@ var yourVerbs = map[string]string{string(todo.Completed): "ticked", "edited": "c
 // addItems adds the items as they stand, with a person's edits that the agent has not seen.
 func (page *listPage) addItems(saw todo.Snapshot) {
 	l, state := page.Main, page.States[page.Main.List.ID].State
-	page.version = fmt.Sprint(page.Seq(), ".", page.saw, ".", digestOf(fmt.Sprint(page.States, page.inTurn)))
+	page.version = fmt.Sprint(page.Seq(), ".", page.edits.Saw, ".", digestOf(fmt.Sprint(page.States, page.inTurn)))
 	yours := make(map[string]string)
 	for _, d := range todo.Diff(saw, l) {
 		verb := verbs(d)[0]
@@ -209,7 +208,7 @@ func (page *listPage) unseenBar() Node {
 	}
 	return Div(Class("bar you"), ID("unseen"), glyph("you"),
 		Span(Textf("%s will see your %s %s.", agentOf(page.Main).Name, changes, when)),
-		button(todo.Edit{Do: todo.EditUndo, From: page.saw, Seen: page.Main.Revision}, Class("link end"), Text("Undo"+all)))
+		button(todo.Edit{Do: todo.EditUndo, From: page.edits.Saw, Seen: page.Main.Revision}, Class("link end"), Text("Undo"+all)))
 }
 
 // overridden draws a bar about a person's edit of an item, or of the order if item is empty, that the agent overrode.
