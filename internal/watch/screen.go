@@ -25,16 +25,13 @@ func openScreen(tty tcell.Tty, colour bool) (*screen, error) {
 	// Assume UTF-8 whatever the locale says.
 	tcell.SetEncodingFallback(tcell.EncodingFallbackUTF8)
 	tcell.RegisterEncoding("US-ASCII", tcell.GetEncoding("UTF-8"))
-	// Without this, a terminal that answers no queries would delay the first frame by a second.
-	options := []tcell.TerminfoScreenOption{tcell.OptNegotiation(false)}
 	var s screen
 	if colour {
 		s.styles = styles()
-	} else {
-		options = append(options, tcell.OptColors(0))
 	}
 	var err error
-	if s.Screen, err = tcell.NewTerminfoScreenFromTty(tty, options...); err == nil {
+	// Without the option, a terminal that answers no queries would delay the first frame by a second.
+	if s.Screen, err = tcell.NewTerminfoScreenFromTty(tty, tcell.OptNegotiation(false)); err == nil {
 		err = s.Init()
 	}
 	if err != nil {
