@@ -23,9 +23,6 @@ import (
 //go:embed page.html
 var skeleton string
 
-//go:embed glyphs.svg
-var glyphs string
-
 const (
 	viewerLinks = `<link rel="stylesheet" href="viewer.css"><script type="module" src="viewer.js"></script>`
 	mark        = `<svg class="mark" viewBox="0 0 18 18" aria-hidden="true"><path d="M3 4h7M3 14h9"/>` +
@@ -91,19 +88,15 @@ func (f *frame) page(main Node) string {
 	n := lists.waits // how many wait for a person; on the page of one list the script sets it
 	waits := A(ID("waits"), Class("waiting"), Href("./"), Attr("data-keep"), Data("n", fmt.Sprint(n)),
 		If(n == 0, Attr("hidden")), Text(render.Count(n, "waits", "wait")+" for you"))
-	view := func(name, icon, href, view string) Node {
-		return A(Class("icon"), Href(href), Aria("label", name), TitleAttr(name), If(f.view == view, Aria("current", "page")), glyph(icon))
-	}
-	views := Nav(ID("views"), Aria("label", "View"), view("Board", "cards", "./", "board"), view("Today", "day", "today", "today"))
 	reader := If(f.reader.User != "", Form(ID("who"), Method("post"), Action("signout"),
 		El("bdi", Class("cut"), Text(render.Safe(f.reader.User))), If(f.reader.ReadOnly, Text(", may only look")), Text(" "),
 		Button(Class("link"), Text("Sign out"))))
-	return strings.NewReplacer("\n", "", "{{root}}", f.root, "{{here}}", html.EscapeString(f.here),
-		"{{title}}", html.EscapeString(f.head), "{{viewer}}", viewer,
-		"{{theme}}", f.theme, "{{glyphs}}", glyphs, "{{mark}}", mark,
-		"{{search}}", html.EscapeString(f.search), "{{kinds}}", drawn(kinds), "{{projects}}", drawn(Iff(f.board != nil, f.projects)),
-		"{{reader}}", drawn(reader), "{{heading}}", drawn(heading),
-		"{{waits}}", drawn(waits), "{{views}}", drawn(views), "{{main}}", drawn(main)).Replace(skeleton)
+	current := map[string]string{f.view: ` aria-current="page"`}
+	return strings.NewReplacer("\n", "", "{{root}}", f.root, "{{here}}", html.EscapeString(f.here), "{{theme}}", f.theme, "{{viewer}}", viewer,
+		"{{title}}", html.EscapeString(f.head), "{{search}}", html.EscapeString(f.search), "{{mark}}", mark,
+		"{{kinds}}", drawn(kinds), "{{projects}}", drawn(Iff(f.board != nil, f.projects)), "{{reader}}", drawn(reader),
+		"{{heading}}", drawn(heading), "{{waits}}", drawn(waits), "{{board}}", current["board"], "{{today}}", current["today"],
+		"{{main}}", drawn(main)).Replace(skeleton)
 }
 
 // projects draws links to projects: first those with active lists, then the others, folded.
@@ -149,7 +142,7 @@ func listHref(id string, revision int64) string {
 	return href
 }
 
-// glyph draws an icon of glyphs.svg.
+// glyph draws an icon of page.html.
 func glyph(name string, more ...string) Node {
 	return SVG(Class(strings.Join(append([]string{"i"}, more...), " ")), Aria("hidden", "true"), El("use", Href("#g-"+name)))
 }
