@@ -37,7 +37,7 @@ func (d drawing) card(f *account.Group, notes ...Node) Node {
 	items, more := cardItems(f)
 	shown := min(len(f.Subs), subsOnCard)
 	return Article(classes{"card": true, "asks": f.State() == todo.Waiting, "idle": f.State() == todo.Idle},
-		d.standing("card-", f), H3(A(Href(hrefOf(l, 0)), formatted(titleOf(l)))), If(!l.IsChat(), menu),
+		d.standing("card-"+l.List.ID, f), H3(A(Href(hrefOf(l, 0)), formatted(titleOf(l)))), If(!l.IsChat(), menu),
 		P(Class("by"), d.by(f), d.apartFrom(l)), question(f), Group(notes),
 		If(!l.IsChat(), P(Class("prog"), progressOf(progress, "/"))),
 		If(len(items) > 0, Ul(Class("items"), g.Map(items, d.cardItem))),
@@ -99,7 +99,7 @@ func (d drawing) row(f *account.Group, query, match string, revision int64) Node
 		at = formatted(text)
 	}
 	project := render.Safe(l.List.Place())
-	return Li(d.standing("row-", f), A(Href(hrefOf(l, revision)), lamps[f.State()],
+	return Li(d.standing("row-"+l.List.ID, f), A(Href(hrefOf(l, revision)), lamps[f.State()],
 		span("name", El("bdi", Class("cut"), B(rich(titleOf(l), query))), d.apartFrom(l)),
 		span("at cut", El("bdi", Text(project)), If(project != "" && at != nil, Text(" · ")), at),
 		who(agentOf(l)), If(!l.IsChat(), span("prog", progressOf(progress, "/"))), d.ago(f.Updated())), If(!l.IsChat(), menu))
@@ -118,11 +118,11 @@ var lamps = map[todo.State]Node{todo.Working: span("lamp beat"), todo.Waiting: g
 	todo.Finished: glyph("tick", "ok"), todo.InVain: glyph("failed", "bad"),
 	todo.Idle: span("lamp off"), todo.LeftOpen: span("lamp off"), todo.Away: span("lamp off")}
 
-// standing returns the attributes with a list's state, and with what the script can do with it.
-func (d drawing) standing(prefix string, f *account.Group) Node {
+// standing returns the attributes with a list's state, and with what the script can do with it, of an element with an id.
+func (d drawing) standing(id string, f *account.Group) Node {
 	failed := f.Progress().Failed
 	command, open := takenUp(f)
-	return Group{ID(prefix + f.Main.List.ID), Data("seq", fmt.Sprint(f.Seq())), Data("place", placeOf(f, d.now)),
+	return Group{ID(id), Data("seq", fmt.Sprint(f.Seq())), Data("place", placeOf(f, d.now)),
 		Data("state", string(f.State())), If(failed > 0, Data("failed", fmt.Sprint(failed))),
 		Data("title", titleOf(f.Main)), If(f.Main.Archived, Attr("data-archived")),
 		If(command != "", Data("command", command)), If(open != "", Data("open", open))}

@@ -169,8 +169,7 @@ func (page *listPage) live() Node {
 	keys := Raw(`<span><kbd>x</kbd> tick</span><span><kbd>e</kbd> reword</span><span><kbd>b</kbd> block</span>` +
 		`<span><kbd>Alt ↑</kbd> <kbd>Alt ↓</kbd> reorder</span><span><kbd>a</kbd> add</span>`)
 	return Div(
-		Div(ID("head"), Data("state", string(state)), Data("failed", fmt.Sprint(progress.Failed)),
-			H1(Class("title"), ID("title"), Data("title", titleOf(l)), formatted(titleOf(l))),
+		Div(page.standing("head", &page.Group), H1(Class("title"), ID("title"), formatted(titleOf(l))),
 			P(Class("by"), page.by(&page.Group), If(l.Archived, Group{span("sep"), Span(Text("Archived"))}),
 				If(page.edits.Title != "", span("yours", Textf("you renamed, %s", page.edits.Title)))),
 			P(Class("prog"), progressOf(progress, " of ")),
@@ -227,8 +226,7 @@ func (page *listPage) leftBar() Node {
 	button := func(what, name string) Node {
 		return Button(Class("btn"), Type("button"), Data("do", what), Text(name))
 	}
-	return P(Class("bar"), Data("command", command), Data("open", open), Data("title", titleOf(page.Main)), ID("left"),
-		Span(where, Raw("The prompt <code>resume</code> takes it up.")),
+	return P(Class("bar"), ID("left"), Span(where, Raw("The prompt <code>resume</code> takes it up.")),
 		span("end", If(command != "", button("command", "Copy command")), If(open != "", button("finish", "Done"))))
 }
 

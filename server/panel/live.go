@@ -54,18 +54,12 @@ type change struct {
 	ID  string `json:"id"`
 	Seq int64  `json:"seq"`
 	// Pieces are the elements that show the list, as HTML by id: its card and row, or the main element of its own page.
+	// Their attributes say how the list stands, see [drawing.standing].
 	Pieces map[string]string `json:"pieces,omitempty"`
-	// For screen readers and notifications:
-	Say    string     `json:"say"`
-	Title  string     `json:"title"`
-	State  todo.State `json:"state"`
-	Reason string     `json:"reason,omitempty"` // what the agent waits for
-	Failed int        `json:"failed"`
-	Person bool       `json:"person,omitempty"` // a person changed it
-
-	Archived bool   `json:"archived,omitempty"`
-	Gone     bool   `json:"gone,omitempty"` // it was deleted
-	Place    string `json:"place"`          // see placeOf
+	Say    string            `json:"say"`              // for screen readers
+	Reason string            `json:"reason,omitempty"` // for notifications: what the agent waits for
+	Person bool              `json:"person,omitempty"` // a person changed it
+	Gone   bool              `json:"gone,omitempty"`   // it was deleted
 }
 
 // events streams the changes of all lists, or of ?list=. The page has all changes up to ?after= or Last-Event-ID.
@@ -236,9 +230,8 @@ func (p *Panel) update(ctx context.Context, lists board.Lists, k sharedKey, pers
 		return u, err
 	default:
 		progress := f.Progress()
-		c.Place, c.Archived, c.Title = placeOf(&f, d.now), f.Main.Archived, titleOf(f.Main)
-		c.State, c.Failed, c.Reason = f.State(), progress.Failed, todo.Cut(render.Question(f), maxShown)
-		c.Say = strings.TrimSuffix(fmt.Sprintf("%s: %d of %d done, %s", c.Title, progress.Done, progress.Total, d.at(&f)), ", ")
+		c.Say = strings.TrimSuffix(fmt.Sprintf("%s: %d of %d done, %s", titleOf(f.Main), progress.Done, progress.Total, d.at(&f)), ", ")
+		c.Reason = todo.Cut(render.Question(f), maxShown)
 		if !f.Main.IsChat() { // a chat's Seq may be above that of a list that is read later
 			c.Seq = f.Seq()
 		}

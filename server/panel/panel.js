@@ -21,8 +21,10 @@ const glyph = (name) => parse(`<svg class="i" aria-hidden="true"><use href="#g-$
 // --- moving drawn HTML into place
 
 const keyOf = (n) => n.id || n.dataset?.item;
+const listOf = (e) => e.id === 'head' ? page().list : e.id.slice(e.id.indexOf('-') + 1);
+// stands returns how a list stands, by what is drawn of it.
+const stands = ({ dataset: d }) => ({ place: d.place, state: d.state, failed: +(d.failed ?? 0), title: d.title, archived: 'archived' in d });
 // What the script has added stays; what both pages have may be as the person left it.
-const listOf = (e) => e.id.slice(e.id.indexOf('-') + 1);
 const kept = (n) => n.dataset && 'keep' in n.dataset, own = (n) => n.dataset?.keep === 'own';
 const put = (parent, node, before) => {
   if (parent.moveBefore && node.isConnected) parent.moveBefore(node, before);
@@ -134,11 +136,10 @@ function refresh() {
 // arrived makes a page that was drawn ready for hands.
 function arrived() {
   for (const e of all('[data-place]')) {
-    const id = listOf(e), { place, state } = e.dataset, failed = +(e.dataset.failed ?? 0);
-    if (seen.has(id)) news({ id, state, failed, title: e.dataset.title }); // while the connection was lost
-    seen.set(id, { place, state, failed });
+    const id = listOf(e);
+    if (seen.has(id)) news({ id, ...stands(e) }); // while the connection was lost
+    seen.set(id, stands(e));
   }
-  if ($('head')) seen.set(page().list, { state: $('head').dataset.state, failed: +$('head').dataset.failed });
   for (const b of all('[data-copy]')) b.hidden = !navigator.clipboard;
   $('keys-open').hidden = false;
   if ($('q') !== document.activeElement) $('q').value = new URLSearchParams(location.search).get('q') ?? '';
@@ -212,7 +213,12 @@ function follow() {
   });
   on('list', (data) => {
     const d = JSON.parse(data);
-    if (!list) newest = Math.max(newest, d.seq ?? 0);
+    if (!list) newest = Math.max(newest, d.seq);
+    if (!d.gone) {
+      const id = list ? 'main' : 'row-' + d.id, e = parse(d.pieces[id]);
+      d.pieces[id] = e;
+      Object.assign(d, d.now = stands(list ? e.querySelector('#head') : e));
+    }
     news(d);
     later(d.id, () => list ? showPage(d) : show(d));
   });
@@ -269,11 +275,9 @@ function show(d) {
     return;
   }
   const was = seen.get(d.id);
-  seen.set(d.id, { place: d.place, state: d.state, failed: d.failed });
-  for (const [id, html] of Object.entries(d.pieces)) {
-    const old = $(id);
-    if (!old || !html) continue;
-    morph(old, parse(html));
+  seen.set(d.id, d.now);
+  for (const [id, piece] of Object.entries(d.pieces)) {
+    if ($(id)) morph($(id), piece.id ? piece : parse(piece));
   }
   if (was?.place !== d.place || page().view === 'today') refresh();
 }
@@ -283,10 +287,10 @@ function showPage(d) {
   say(d.say);
   if (d.gone || page().view !== 'list' || page().list !== d.id) { refresh(); return; }
   if (d.seq < page().seq) return;
-  morph($('main'), parse(d.pieces.main));
+  morph($('main'), d.pieces.main);
   name = d.title + ' · todo-mcp';
   waits();
-  seen.set(d.id, { state: d.state, failed: d.failed });
+  seen.set(d.id, d.now);
   fold();
   tick();
 }
@@ -409,7 +413,7 @@ function pressed(value) {
   else if (e.do === 'back') send(list, { ...e, seen: saw() }, { text: li ? `Brought back “${short(li.querySelector('.back').title)}”` : 'Brought back your order' });
   else if (e.do === 'restore') send(list, e, { text: `Restored revision ${e.revision}`, after: () => load(root + 'lists/' + list, 'push') });
   else if (e.do === 'undo') send(list, e, { text: 'Your changes are undone' });
-  else listAction(e.do, list, $('title')?.dataset.title ?? '');
+  else listAction(e.do, list, $('head').dataset.title);
 }
 function remove(li) {
   const next = li.nextElementSibling?.dataset.item ? li.nextElementSibling : li.previousElementSibling;
@@ -498,7 +502,7 @@ function block(li) {
 function rename(h, list, title) {
   field(h, h.firstElementChild, { value: title, label: 'Title', max: 200, save: (text, told) => send(list, { do: 'rename', text }, { text: 'Renamed', ...told }) });
 }
-const renameList = () => { if ($('title')) rename($('title'), page().list, $('title').dataset.title); };
+const renameList = () => { if ($('title')) rename($('title'), page().list, $('head').dataset.title); };
 // again forgets an edit that waits, because the same field sends another one.
 const again = (host) => { outbox = outbox.filter((o) => o.told.host !== host); };
 
@@ -586,8 +590,8 @@ addEventListener('click', (e) => {
   else if ('copy' in t.dataset) navigator.clipboard.writeText(t.previousElementSibling.textContent).then(() => { t.lastChild.data = 'Copied'; });
   else if (t.dataset.do === 'copy') stop(() => copy(t.href));
   else if (t.dataset.do === 'rename') stop(renameList);
-  else if (t.dataset.do === 'command') copyText($('left').dataset.command);
-  else if (t.dataset.do === 'finish') finish($('left').dataset);
+  else if (t.dataset.do === 'command') copyText($('head').dataset.command);
+  else if (t.dataset.do === 'finish') finish($('head').dataset);
   else if ('clear' in t.dataset) archive(all('#finished li[data-place]').map(listOf));
   else if (t.dataset.edit) pressed(t.dataset.edit);
   else if (page().view === 'history' && (t.search ?? '').startsWith('?revision=') && !t.pathname.includes('.')) stop(() => load(t.pathname + t.search, 'replace'));
