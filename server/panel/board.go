@@ -23,11 +23,10 @@ import (
 )
 
 const (
-	cardsOfGroup, rowsOfGroup = 6, 8 // how many lists of a project the board shows as cards, and then as rows
+	cardsOfGroup, rowsOfGroup = 6, 8 // how many lists of a section the board shows as cards, and then as rows
 	cardsOfBoard              = 24   // how many cards the board has
 	maxCards                  = 90   // how many cards the page of a project has: about a megabyte
 	maxRows                   = 200  // how many rows of one kind a page has
-	restRows                  = 8    // how many rows of finished lists, or of those left open, the board has
 )
 
 type boardPage struct {
@@ -42,7 +41,7 @@ type boardPage struct {
 
 type section struct {
 	id, name, note, href string
-	count                string
+	unit                 string // follows the number of its lists
 	cards, rows          Group
 	more                 int // how many lists are left out; moreHref shows them
 	moreHref             string
@@ -65,11 +64,12 @@ func (g section) draw() Node {
 	if g.href != "" {
 		name = A(Href(g.href), El("bdi", Text(g.name)))
 	}
-	narrow, n := len(g.rows)+g.more == 0, len(g.cards) // narrow sections may share a row
+	others, n := len(g.rows)+g.more, len(g.cards)
+	narrow := others == 0 // narrow sections may share a row
 	return Section(classes{"group": true, "solo": narrow && n == 1, "duo": narrow && n == 2}, ID(g.id),
-		Header(H2(name), If(g.note != "", span("path cut", Text(g.note))), span("n", Text(g.count)), g.act),
+		Header(H2(name), If(g.note != "", span("path cut", Text(g.note))), span("n", Textf("%d%s", n+others, g.unit)), g.act),
 		If(len(g.cards) > 0, Div(Class("cards"), ID(g.id+"-c"), g.cards)),
-		If(len(g.rows) > 0 || g.more > 0, Ul(Class("rows"), ID(g.id+"-r"), g.rows,
+		If(!narrow, Ul(Class("rows"), ID(g.id+"-r"), g.rows,
 			If(g.more > 0, Li(A(Class("all"), Href(g.moreHref), Textf("Show %d more", g.more)))))))
 }
 
@@ -197,10 +197,10 @@ func kindPage(r *edge.Request, s groups, show string) (page boardPage, err error
 // activePage returns the board, active lists by project and then those that rest, or the page of a project.
 func activePage(s groups, project *string) (page boardPage, err error) {
 	page = boardPage{frame: frame{head: "Active", sum: summary(s.Active), show: "active"}}
-	room, cards, rows, rest := cardsOfBoard, cardsOfGroup, rowsOfGroup, restRows
+	room, cards, rows := cardsOfBoard, cardsOfGroup, rowsOfGroup
 	if project != nil {
 		s.Board = s.Only(func(f account.Group) bool { return f.Main.List.Workspace == *project })
-		room, cards, rows, rest = maxCards, maxCards, maxRows, maxRows
+		room, cards, rows = maxCards, maxCards, maxRows
 		page.frame = frame{workspace: project}
 		page.head, page.sum, _ = projectOf(*project)
 	}
@@ -214,8 +214,8 @@ func activePage(s groups, project *string) (page boardPage, err error) {
 		page.quiet = Details(ID("quiet"), Attr("data-keep", "open"), Summary(Class("small"), Text(render.Quiet(s.Quiet))),
 			Ul(Class("rows"), s.rows(s.Quiet[:min(len(s.Quiet), maxRows)])))
 	}
-	page.add(s, s.kinds()[1], rest)
-	page.add(s, s.kinds()[2], rest)
+	page.add(s, s.kinds()[1], rows)
+	page.add(s, s.kinds()[2], rows)
 	if lapsed := render.Lapsed(s.Lapsed(s.now)); lapsed != "" {
 		page.more = A(Class("link"), Href("./?show=archived"), Text(lapsed))
 	}
@@ -227,11 +227,11 @@ func activePage(s groups, project *string) (page boardPage, err error) {
 		earlier := slices.DeleteFunc(s.Past, func(f account.Group) bool {
 			return f.State() == todo.LeftOpen || !f.Updated().Before(todo.Midnight(s.now))
 		})
-		page.add(s, kind{show: "past", href: "./?show=past", name: "Earlier", lists: earlier}, rest)
+		page.add(s, kind{show: "past", href: "./?show=past", name: "Earlier", lists: earlier}, rows)
 	} else if last := account.LastDay(s.Past, s.now); len(s.Active)+len(s.Finished) == 0 && len(last) > 0 {
 		// so that the board is not blank in the morning
 		day := dayOf(last[0].Updated(), s.now)
-		page.add(s, kind{show: "past", href: "./?show=past", name: "Last finished", note: day, lists: last}, rest)
+		page.add(s, kind{show: "past", href: "./?show=past", name: "Last finished", note: day, lists: last}, rows)
 	}
 	return page, nil
 }
@@ -243,7 +243,7 @@ func (page *boardPage) add(s groups, k kind, limit int) {
 		return
 	}
 	rows := s.rows(k.lists[:min(n, limit)])
-	g := section{id: k.show, name: k.name, note: k.note, count: fmt.Sprint(n), rows: rows, more: max(n-limit, 0), moreHref: k.href}
+	g := section{id: k.show, name: k.name, note: k.note, rows: rows, more: max(n-limit, 0), moreHref: k.href}
 	hasOld := k.lists[n-1].Updated().Before(s.now.AddDate(0, 0, -1))
 	switch isWhole := g.more == 0 || page.show == k.show; { // the script acts on the rows of the page alone
 	case k.show == "finished" && isWhole:
@@ -289,7 +289,7 @@ func summary(active []account.Group) string {
 func projectSections(s groups, room, cards, rows int) (out []section, err error) {
 	for _, p := range s.Projects() {
 		fs := p.Groups
-		g := section{id: "p-" + digestOf(p.Folder), count: fmt.Sprint(len(fs), " active")}
+		g := section{id: "p-" + digestOf(p.Folder), unit: " active"}
 		g.name, g.note, g.href = projectOf(p.Folder)
 		g.moreHref = g.href
 		n := min(len(fs), cards, room)
@@ -449,5 +449,4 @@ func (page *boardPage) addRow(s groups, f account.Group, query string, left todo
 		match = short(text)
 	}
 	g.rows = append(g.rows, s.row(&f, query, match, left.Revision))
-	g.count = fmt.Sprint(len(g.rows))
 }
