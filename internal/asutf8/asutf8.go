@@ -2,46 +2,27 @@
 package asutf8
 
 import (
-	"bufio"
 	"bytes"
 	"io"
-	"unicode/utf8"
 
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
 )
 
-// Reader returns a reader of the text as UTF-8 without marks. Text without a mark is passed on at once, unchanged.
-func Reader(from io.Reader) io.Reader { return &reader{from: from} }
+// marks is how many byte order marks are taken from a text. PowerShell adds one to a text that has one.
+const marks = 3
+
+// Reader returns a reader of the text as UTF-8 without marks. From three bytes on, text is passed on as it comes.
+// Text without a mark is not changed.
+func Reader(from io.Reader) io.Reader {
+	for range marks {
+		from = transform.NewReader(from, unicode.BOMOverride(transform.Nop))
+	}
+	return from
+}
 
 // Bytes converts a text as [Reader] does.
 func Bytes(text []byte) []byte {
 	text, _ = io.ReadAll(Reader(bytes.NewReader(text))) // cannot fail
 	return text
-}
-
-type reader struct {
-	from  io.Reader
-	begun bool
-}
-
-func (r *reader) Read(p []byte) (int, error) {
-	if !r.begun {
-		r.from, r.begun = begin(r.from), true
-	}
-	return r.from.Read(p)
-}
-
-// begin skips the marks.
-func begin(from io.Reader) io.Reader {
-	text := bufio.NewReader(from)
-	if first, _ := text.Peek(1); len(first) == 0 || first[0] < utf8.RuneSelf {
-		return text
-	}
-	text = bufio.NewReader(transform.NewReader(text, unicode.BOMOverride(transform.Nop)))
-	for mark := "\ufeff"; ; _, _ = text.Discard(len(mark)) {
-		if next, _ := text.Peek(len(mark)); string(next) != mark {
-			return text
-		}
-	}
 }
