@@ -7,12 +7,9 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
@@ -67,12 +64,6 @@ func (a *service) openStore(ctx context.Context, waits bool) (st *store.Opened, 
 
 // open opens the store and returns a server on it. replica is true if other servers may share store and sessions.
 func (a *service) open(ctx context.Context, replica bool) (s *server.Server, err error) {
-	hangups := make(chan os.Signal, 1) // nobody receives: SIGHUP is ignored
-	// A service manager may send SIGHUP at any time. In a terminal without an audit log it still ends the process.
-	if a.Operator.Audit != "" || !app.IsTerminal(a.Stdin) {
-		signal.Notify(hangups, syscall.SIGHUP)
-		a.ends = append(a.ends, func() { signal.Stop(hangups) })
-	}
 	st, b, closeStore, err := a.openStore(ctx, replica)
 	if err != nil {
 		return nil, err
