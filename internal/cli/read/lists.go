@@ -21,9 +21,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// maxLists limits the lists that are read when no filter is set, most recently changed first.
-const maxLists = 500
-
 type listsOptions struct {
 	json, all, archived, history bool
 	state, project, search       *string
@@ -60,90 +57,67 @@ func Lists(fs *flag.FlagSet) app.Run {
 }
 
 func (o listsOptions) show(ctx context.Context, a *app.App, lists board.Lists) error {
-	read, err := o.read(ctx, lists)
+	all, said, err := o.read(ctx, lists)
 	if err != nil {
 		return err
 	}
-	isCut := o.isPlain() && len(read.lists) == maxLists
 	var states map[string]todo.Standing
 	if !o.archived && *o.search == "" {
-		read.lists, states, err = lists.WithChats(ctx, read.lists)
+		all, states, err = lists.WithChats(ctx, all)
 	} else {
-		states, err = lists.States(ctx, read.lists...)
+		states, err = lists.States(ctx, all...)
 	}
 	if err != nil {
 		return err
 	}
-	found, quiet, lapsed := o.choose(read, states)
-	out := a.Stdout
-	switch {
-	case o.json:
-		out = a.Stderr
-		documents := make([]listed, 0, len(found))
-		for _, l := range found {
-			documents = append(documents, listed{render.Document(l), states[l.List.ID], read.said[l.List.ID]})
-		}
-		err = app.PrintJSON(a.Stdout, documents, "  ")
-	case len(found) > 0:
-		err = a.Say("%s", render.Lists(found, states, read.said, time.Now(), app.TerminalWidth(a.Stdout), read.lists...))
-	}
-	if err != nil {
-		return err
-	}
-	rest := o.rest(read, len(found))
+	found, quiet, lapsed := o.choose(all, said, states)
+	rest := o.rest(all, len(found))
 	if len(quiet) > 0 {
 		rest = render.Quiet(quiet) + " (--all shows them)\n" + rest
 	}
 	if lapsed != "" {
 		rest = lapsed + "\n" + rest
 	}
-	if isCut {
-		rest += fmt.Sprintf("The last %d lists were looked at; --all shows all.\n", maxLists)
-	}
-	if len(read.lists) == 0 {
+	if len(all) == 0 {
 		rest = "There " + a.NoLists() + "\n"
 	}
-	_, err = io.WriteString(out, rest)
+	if !o.json {
+		table := ""
+		if len(found) > 0 {
+			table = render.Lists(found, states, said, time.Now(), app.TerminalWidth(a.Stdout), all...)
+		}
+		return a.Say("%s%s", table, rest)
+	}
+	documents := make([]listed, 0, len(found))
+	for _, l := range found {
+		documents = append(documents, listed{render.Document(l), states[l.List.ID], said[l.List.ID]})
+	}
+	if err := app.PrintJSON(a.Stdout, documents, "  "); err != nil {
+		return err
+	}
+	_, err = io.WriteString(a.Stderr, rest)
 	return err
 }
 
-// isPlain reports whether no option asks for more than the most recent lists.
-func (o listsOptions) isPlain() bool {
-	return !o.all && !o.archived && *o.project == "" && *o.state == ""
-}
-
-// reading is what was read of all lists.
-type reading struct {
-	lists []todo.Snapshot
-	said  map[string]todo.Said // where the searched text was found, by list id
-	away  int                  // number of archived lists
-}
-
-// read reads the most recent lists, or all with a filter: a list's state depends on sub-agents' lists, which may be older.
-func (o listsOptions) read(ctx context.Context, lists board.Lists) (r reading, err error) {
-	q := board.Query{Excerpt: !o.json && *o.search == ""}
-	r.said = make(map[string]todo.Said)
-	for page, err := range lists.Pages(ctx, q) {
+// read reads all lists, and where each has the searched text, by list id. Archived lists are counted, and a list's state
+// depends on the lists of its sub-agents.
+func (o listsOptions) read(ctx context.Context, lists board.Lists) (all []todo.Snapshot, said map[string]todo.Said, err error) {
+	said = make(map[string]todo.Said)
+	for page, err := range lists.Pages(ctx, board.Query{Excerpt: !o.json && *o.search == ""}) {
 		if err == nil && *o.search != "" {
-			err = o.find(ctx, lists, page, r.said)
+			err = o.find(ctx, lists, page, said)
 		}
 		if err != nil {
-			return r, err
+			return nil, nil, err
 		}
 		for _, l := range page {
-			if o.isPlain() && len(r.lists) == maxLists {
-				return r, nil
-			}
-			if l.Archived {
-				r.away++
-			}
 			if *o.search != "" && !o.json { // search needed the whole list
 				l = l.Excerpt()
 			}
-			r.lists = append(r.lists, l)
+			all = append(all, l)
 		}
 	}
-	return r, nil
+	return all, said, nil
 }
 
 // find adds to found the lists of a page that contain the searched text.
@@ -167,9 +141,9 @@ func (o listsOptions) find(ctx context.Context, lists board.Lists, page []todo.S
 // choose returns the lists to show in the order of the board, each main list before its sub-agents'. It sets the
 // states of main lists to those of their groups. Without filters, it returns idle chats without a list as quiet
 // and says in lapsed how many lists lapsed.
-func (o listsOptions) choose(read reading, states map[string]todo.Standing) (found []todo.Snapshot, quiet []account.Group, lapsed string) {
-	b := account.Sort(account.Groups(read.lists, maps.Clone(states)), time.Now())
-	if o.isPlain() && !o.json {
+func (o listsOptions) choose(all []todo.Snapshot, said map[string]todo.Said, states map[string]todo.Standing) (found []todo.Snapshot, quiet []account.Group, lapsed string) {
+	b := account.Sort(account.Groups(all, maps.Clone(states)), time.Now())
+	if !o.all && !o.archived && *o.project == "" && *o.state == "" && !o.json {
 		quiet, b.Quiet, lapsed = b.Quiet, nil, render.Lapsed(b.Lapsed(time.Now()))
 	}
 	for _, f := range slices.Concat(b.Active, b.Quiet, b.Past, b.Archived) {
@@ -181,7 +155,7 @@ func (o listsOptions) choose(read reading, states map[string]todo.Standing) (fou
 			state, word := states[l.List.ID].State, *o.state
 			hasState := word == "" || word == "open" && !state.Ended() || word == strings.ReplaceAll(string(state), " ", "-")
 			cleared := l.List.Agent != "" && len(l.Items) == 0 && state.Rests()
-			_, says := read.said[l.List.ID]
+			_, says := said[l.List.ID]
 			// A sub-agent may work in a worktree, so its list is also of its main list's project.
 			isOf := inProject(l.List, *o.project) || inProject(f.Main.List, *o.project)
 			if (o.all || l.Archived == o.archived && !cleared) && !l.Updated.Before(o.since) &&
@@ -204,10 +178,12 @@ func inProject(l todo.List, project string) bool {
 }
 
 // rest returns the lines after the table: why it is empty, and how to see archived lists.
-func (o listsOptions) rest(read reading, found int) (text string) {
-	away := read.away
-	if o.archived || o.all {
-		away = 0
+func (o listsOptions) rest(all []todo.Snapshot, found int) (text string) {
+	away := 0
+	for _, l := range all {
+		if l.Archived && !o.archived && !o.all {
+			away++
+		}
 	}
 	switch {
 	case found > 0:
@@ -215,7 +191,7 @@ func (o listsOptions) rest(read reading, found int) (text string) {
 		text = "No list ever had that text.\n"
 	case *o.search != "":
 		text = "No list has that text; --history searches earlier revisions, too.\n"
-	case away == len(read.lists):
+	case away == len(all):
 		text = "Nothing is on the board\n"
 	default:
 		text = "No list matches; `todo-mcp lists --all` shows all.\n"
