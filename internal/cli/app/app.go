@@ -107,11 +107,17 @@ func (a *App) Confirm(ctx context.Context, question string, yes bool) error {
 	if !IsTerminal(a.Stdin) {
 		return errors.New("this cannot be undone: add --yes to do it without being asked")
 	}
-	answer, err := a.Ask(ctx, question+" [y/N]")
-	if err == nil && answer != "y" && answer != "yes" {
+	agrees, err := a.Agrees(ctx, question)
+	if err == nil && !agrees {
 		err = errors.New("nothing was deleted")
 	}
 	return err
+}
+
+// Agrees asks the user a question in the terminal, and reports whether the answer is yes.
+func (a *App) Agrees(ctx context.Context, question string) (bool, error) {
+	answer, err := a.Ask(ctx, question+" [y/N]")
+	return answer == "y" || answer == "yes", err
 }
 
 // IsTerminal reports whether a stream is a terminal, in which a person can be asked.

@@ -122,10 +122,9 @@ func (o *installer) choose(ctx context.Context, clients []install.Client) error 
 	}
 	asks := !o.yes && !o.remove
 	if asks && o.Allow == nil && len(asking) > 0 {
-		allows, err := o.agrees(ctx, "An agent writes its todo list often, and by itself the client asks you each time. The server's tools write\n"+
-			"todo lists and nothing else. Let "+strings.Join(asking, ", ")+" run them without asking?",
-			"It is one setting, shown below with the other changes. `uninstall` takes it back, and so does --allow=false.\n")
-		if err != nil {
+		allows, err := o.Agrees(ctx, "An agent writes its todo list often, and by itself the client asks you each time. The server's tools write\n"+
+			"todo lists and nothing else. Let "+strings.Join(asking, ", ")+" run them without asking?")
+		if err := cmp.Or(err, ctx.Err()); err != nil {
 			return err
 		}
 		if allows {
@@ -139,28 +138,11 @@ func (o *installer) choose(ctx context.Context, clients []install.Client) error 
 	case !asks || o.Hooks != nil || len(without) == 0:
 		return ctx.Err()
 	}
-	adds, err := o.agrees(ctx, about+describe(install.Kinds())+"Add them to "+strings.Join(without, ", ")+"?",
-		install.HookCost+"\n--hooks=KINDS chooses some; docs/hooks.md says which client has which. Claude Code gets a status line, too, unless it has one.\n")
+	adds, err := o.Agrees(ctx, about+describe(install.Kinds())+install.HookCost+" --hooks=KINDS chooses some.\nAdd them to "+strings.Join(without, ", ")+"?")
 	if adds {
 		o.Hooks = install.Kinds()
 	}
-	return err
-}
-
-// agrees asks a yes/no question; the answer "?" prints more.
-func (o *installer) agrees(ctx context.Context, question, more string) (bool, error) {
-	answer, err := o.ask(ctx, question+" [y]es, [N]o, [?]", more)
-	return answer == "y" || answer == "yes", cmp.Or(err, ctx.Err())
-}
-
-// ask asks until the answer is not "?", after which it prints more.
-func (o *installer) ask(ctx context.Context, question, more string) (answer string, err error) {
-	for answer = "?"; answer == "?" && err == nil; {
-		if answer, err = o.Ask(ctx, question); answer == "?" && err == nil {
-			err = o.Say("\n%s", more)
-		}
-	}
-	return answer, err
+	return cmp.Or(err, ctx.Err())
 }
 
 // describe returns a line for each kind of hooks.
@@ -260,7 +242,7 @@ func (o *installer) makeChange(ctx context.Context, change install.Change) (text
 	}
 	if !o.yes {
 		paths, _ := change.Files()
-		answer, err := o.ask(ctx, fmt.Sprintf("Change %s? [y]es, [n]o, [a]ll that follow, too, [?]", o.places(paths...)), safeLines(change.Diff(true)))
+		answer, err := o.Ask(ctx, fmt.Sprintf("Change %s? [y]es, [n]o, [a]ll that follow, too", o.places(paths...)))
 		if err != nil {
 			return "", err
 		}

@@ -37,17 +37,17 @@ func TestInstallOnATerminal(t *testing.T) {
 		return seen
 	}
 	for _, no := range []string{programtest.CtrlC, "\n", "n\n", programtest.CtrlD, "yess\n"} {
-		expect("install cursor", 1, "", "remind   the agent is told", "", "Add them to Cursor? [y]es, [N]o, [?] ", "n\n",
-			"Change ~/.cursor/mcp.json? [y]es, [n]o, [a]ll that follow, too, [?] ", no, "nothing was changed")
+		expect("install cursor", 1, "", "remind   the agent is told", "", "Add them to Cursor? [y/N] ", "n\n",
+			"Change ~/.cursor/mcp.json? [y]es, [n]o, [a]ll that follow, too ", no, "nothing was changed")
 	}
 	seen := expect("install", 1, "", "Let Gemini CLI, Qwen Code run them without asking?", "\n", "Add them to Cursor, Codex, Gemini CLI, Qwen Code?", "n\n", "Change ~/.cursor/mcp.json?", programtest.CtrlC, "nothing was changed")
 	if strings.Contains(seen, "config.toml?") {
 		t.Errorf("it asks on after Ctrl-C:\n%s", seen)
 	}
 	seen = expect("install", 0, ".codex/config.toml .gemini/settings.json .qwen/settings.json",
-		"Found Cursor, Codex, Gemini CLI, Qwen Code.", "", "run them without asking?", "?\n", "takes it back", "y\n",
-		"Add them to", "?\n", install.HookCost, "y\n", "hook at postToolUse, sessionEnd", "",
-		"Change ~/.cursor/mcp.json and ~/.cursor/hooks.json?", "?\n", "+ hooks.postToolUse: {", "n\n", "Change ~/.codex/config.toml and ~/.codex/hooks.json?", "Y\n",
+		"Found Cursor, Codex, Gemini CLI, Qwen Code.", "", "run them without asking?", "y\n",
+		install.HookCost, "", "Add them to", "y\n", "hook at postToolUse, sessionEnd", "",
+		"Change ~/.cursor/mcp.json and ~/.cursor/hooks.json?", "n\n", "Change ~/.codex/config.toml and ~/.codex/hooks.json?", "Y\n",
 		"Codex: changed.", "", "Change ~/.gemini/settings.json?", "all\n", "Qwen Code: changed.", "", "Next, give an agent", "")
 	for _, file := range files[2:] {
 		if text, err := os.ReadFile(filepath.Join(home, file)); !strings.Contains(string(text), `"trust": true`) {
