@@ -16,7 +16,7 @@ import (
 //	- [x] completed
 //	- [ ] failed step *(failed: the disk is full)*
 //	- [ ] blocked step *(blocked: no key yet)*
-//	- [ ] ~~cancelled~~
+//	- [ ] dropped step *(cancelled)*
 //	- [ ] urgent *(priority: high, due: 2026-12-01)*
 //
 // Only completed items are checked. Texts are escaped: each stays one list item and creates no markup, HTML or link.
@@ -46,13 +46,6 @@ func taskLine(s todo.Snapshot, item todo.Item) string {
 	switch item.Status {
 	case todo.Completed:
 		line = "- [x] " + escape(item.Text)
-	case todo.Cancelled:
-		line = "- [ ] ~~" + tildes.ReplaceAllStringFunc(escape(item.Text), func(ends string) string {
-			return strings.ReplaceAll(ends, `\~`, "&#126;")
-		}) + "~~"
-		if item.Reason != "" {
-			note("cancelled", item.Reason)
-		}
 	case todo.InProgress:
 		active := item.Active
 		if active == item.Text {
@@ -77,9 +70,6 @@ var markup = regexp.MustCompile("[\\\\`*\\[\\]<~$]|\\b_+|_+\\b|@|#[0-9]|://|(?i:
 
 // entities matches the beginnings of &#35; and &amp;. It is applied after markup, which may match what follows the &.
 var entities = regexp.MustCompile(`&[#0-9A-Za-z[:^ascii:]]`)
-
-// tildes matches escaped tildes at the ends of a text, which would join those that strike it through.
-var tildes = regexp.MustCompile(`^(\\~)+|(\\~)+$`)
 
 // nothing is an empty HTML comment. It keeps GitHub from making links to persons and issues, as a backslash does not.
 const nothing = "<!-- -->"

@@ -383,13 +383,9 @@ func FuzzMarkdown(f *testing.F) {
 		switch one.Status {
 		case todo.Completed:
 			checked = `checked="" `
-		case todo.Cancelled:
-			what = "<del>" + what + "</del> <em>(cancelled: " + note + ")</em>"
-		case todo.InProgress:
-			what += " <em>(in progress: " + note + ")</em>"
 		case todo.Pending:
 		default:
-			what += " <em>(" + string(one.Status) + ": " + note + ")</em>"
+			what += " <em>(" + StatusWord(one.Status) + ": " + note + ")</em>"
 		}
 		want := fmt.Sprintf(`<li><input %sdisabled="" type="checkbox"> %s <em>(priority: %s, due: %[3]s)</em></li>`, checked, what, note)
 		var page strings.Builder
