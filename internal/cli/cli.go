@@ -262,10 +262,18 @@ func tree(env Env, of []command) *cobra.Command {
 		root.AddCommand(c.node(env, settings))
 	}
 	root.SetFlagErrorFunc(func(node *cobra.Command, err error) error {
+		if wrong := (*flag.InvalidValueError)(nil); errors.As(err, &wrong) {
+			if allowed := allowedValues[wrong.GetFlag().Value.Type()]; allowed != "" { // other types have errors of ours
+				err = fmt.Errorf("--%s %q: must be %s", wrong.GetFlag().Name, wrong.GetValue(), allowed)
+			}
+		}
 		return fmt.Errorf("%s: %w; see todo-mcp help %[1]s", node.Name(), err)
 	})
 	return root
 }
+
+// allowedValues says, by the type of a flag, which values it takes.
+var allowedValues = map[string]string{"bool": "true or false", "uint16": "a whole number from 0 to 65535", "duration": "a time such as 1500ms"}
 
 // titleKey is the annotation of a flag that holds its heading in help.
 const titleKey = "title"
