@@ -141,7 +141,7 @@ func NewSettings() *Settings {
 // listRows are the settings for lists and the store.
 func (s *Settings) listRows() []*Setting {
 	return []*Setting{
-		{StoreGroup, "store", "", secret(text(&s.Store, "STORE", checkStore)), // its errors quote it, without a password
+		{StoreGroup, "store", "", secret(checked(&s.Store, "STORE", checkStore)), // its errors quote it, without a password
 			"where lists are kept: memory, sqlite:PATH or postgres://USER@HOST/DATABASE; empty is a file in the state directory"},
 		{StoreGroup, "archive-after", "24", number(&s.Archive, "HOURS", time.Hour, 0, 1_000_000),
 			"how many hours after its last change a settled list counts as archived, and an open one after two weeks; 0 is never"},
@@ -155,7 +155,7 @@ func (s *Settings) listRows() []*Setting {
 			"how many MB the store may take, a quarter for each who signs in; 0 is any size"},
 		{KeepGroup, "audit-log", "", text(&s.Operator.Audit, "FILE"),
 			"file to which a line of JSON is appended for each saved revision: who, which list, what kind of change; - is stderr, empty none"},
-		{ListGroup, "list", "", text(&s.List, "NAME", todo.CheckName),
+		{ListGroup, "list", "", checked(&s.List, "NAME", todo.CheckName),
 			"always use the list with this name; empty finds it by conversation"},
 	}
 }
@@ -178,7 +178,7 @@ func (s *Settings) toolRows() []*Setting {
 		{ToolGroup, "prompts", "", text(&s.Prompts, "FOLDER"), "folder of your own guidance texts, TOOL.md each"},
 		{ToolGroup, "lang", prompts.Languages()[0], word(&s.Language, prompts.Languages()...),
 			"language of guidance, answers and errors: en, zh or vi"},
-		{ServerGroup, "tools", "auto", list(&s.Publish, server.CheckPublish),
+		{ServerGroup, "tools", "auto", list(&s.Publish, "NAMES", parseTool),
 			"tools to offer: auto (the one that a client's models know), all, or names with commas"},
 		{ServerGroup, "structured", string(server.StructuredAuto),
 			word(&s.Content, server.StructuredAuto, server.StructuredAlways, server.StructuredNever),
@@ -192,7 +192,7 @@ func (s *Settings) toolRows() []*Setting {
 func (s *Settings) httpRows() []*Setting {
 	in := &s.SignIn
 	return []*Setting{
-		{SignInGroup, "issuer", "", text(&in.Issuer, "URL", checkURL),
+		{SignInGroup, "issuer", "", checked(&in.Issuer, "URL", checkURL),
 			"OAuth authorization server, with OpenID Connect discovery, whose access tokens let in"},
 		{SignInGroup, "audience", "", text(&in.Audience, "NAME"),
 			"audience of the issuer's access tokens; empty is the public URL with /mcp"},
@@ -202,32 +202,30 @@ func (s *Settings) httpRows() []*Setting {
 			"id of the panel's client at the issuer; empty is none, and people paste a token"},
 		{SignInGroup, "client-secret", "", secret(text(&in.ClientSecret, "SECRET")),
 			"secret of the panel's client at the issuer; empty for a public client"},
-		{AddressGroup, "addr", "127.0.0.1:8765", text(&s.Addr, "ADDRESS", checkAddress),
+		{AddressGroup, "addr", "127.0.0.1:8765", checked(&s.Addr, "ADDRESS", checkAddress),
 			"address to listen on; others than loopback ones need sign-in and TLS"},
 		{HTTPGroup, "public-url", "", parsed(&s.PublicURL, "URL", parsePublicURL),
 			"where clients reach the server, as https://host, or https://host/path below a path of a proxy; empty is the address it listens on"},
 		{HTTPGroup, "tls-cert", "", text(&s.TLSCert, "FILE"),
 			"PEM file with the certificate for TLS; read again when it changes"},
 		{HTTPGroup, "tls-key", "", text(&s.TLSKey, "FILE"), "PEM file with the certificate's key"},
-		{HTTPGroup, "trusted-proxies", "", parsed(&s.Proxies, "NETWORKS", each(parseNetwork)),
+		{HTTPGroup, "trusted-proxies", "", list(&s.Proxies, "NETWORKS", parseNetwork),
 			"addresses or networks of proxies that do TLS and whose X-Forwarded-For is believed, with commas"},
 		{HTTPGroup, "max-rate", "100", number(&s.MaxRate, "N", 1, 0, 1_000_000),
 			"most requests a second of one who signed in, and twice as many at once; 0 is any number"},
-		{HTTPGroup, "allowed-hosts", "", parsed(&s.Hosts, "NAMES", each(parseHost)),
+		{HTTPGroup, "allowed-hosts", "", list(&s.Hosts, "NAMES", parseHost),
 			"more Host names to answer to, with commas, without scheme and port"},
-		{HTTPGroup, "allowed-origins", "", list(&s.Origins, func(origins []string) error {
-			_, err := edge.Trust(origins)
-			return err
-		}), "origins of pages that may call, with commas (https://host)"},
+		{HTTPGroup, "allowed-origins", "", list(&s.Origins, "NAMES", parseOrigin),
+			"origins of pages that may call, with commas (https://host)"},
 		{HTTPGroup, "max-streams", "4096", number(&s.Streams, "N", 1, 1, 1_000_000),
 			"most open event streams; half as many of one client address, or of one who signed in"},
-		{OperatorGroup, "admin-addr", "", text(&s.Operator.Addr, "ADDRESS", checkAddress),
+		{OperatorGroup, "admin-addr", "", checked(&s.Operator.Addr, "ADDRESS", checkAddress),
 			"address for operators: /metrics, /livez, /readyz; never a public one; empty: none, and /metrics is on --addr if nobody signs in"},
 		{OperatorGroup, "drain", "0", number(&s.Operator.Drain, "SECONDS", time.Second, 0, 3600),
 			"how many seconds calls are still taken after `serve` is told to stop, while /readyz says so; 5 behind a balancer"},
 		{TokenGroup, "tokens", "", text(&in.Tokens, "FILE"),
 			"file of the bearer tokens that let in, made by `todo-mcp token`"},
-		{NotifyGroup, "notify", "", secret(many(parsed(&s.Notify.Targets, "URLS", each(notify.Parse)))),
+		{NotifyGroup, "notify", "", secret(list(&s.Notify.Targets, "URLS", notify.Parse)),
 			"addresses, with commas, that are told when a list waits for you, is finished or was left open: ntfy://ntfy.sh/TOPIC, a webhook of Slack or Discord, or another https:// address"},
 		{NotifyGroup, "notify-texts", "false", boolean(&s.Notify.Texts),
 			"notices also have the title of the list, and what its agent asks or waits for"},
@@ -317,7 +315,7 @@ type kind struct {
 	Placeholder string             // stands for the value in help; "bool": the flag alone means true
 	Words       []string           // the allowed values, if they are few
 	Secret      bool               // errors do not quote the value
-	Many        bool               // the flag may be repeated; the values are joined with commas
+	Many        bool               // words with commas between them; the flag may be repeated
 	Value, From string             // as the user wrote it, and where: "flag", "environment" or the config file
 	set         func(string) error // parses a value and stores it; the error says what is allowed
 }
@@ -333,25 +331,18 @@ func parsed[T any](into *T, placeholder string, parse func(string) (T, error)) k
 	}}
 }
 
-// text is a kind for text that passes all checks.
-func text(into *string, placeholder string, checks ...func(string) error) kind {
-	return parsed(into, placeholder, func(text string) (string, error) {
-		for _, check := range checks {
-			if err := check(text); err != nil {
-				return "", err
-			}
-		}
-		return text, nil
-	})
+// text is a kind for any text.
+func text(into *string, placeholder string) kind {
+	return checked(into, placeholder, func(string) error { return nil })
+}
+
+// checked is a kind for text for which check returns nil.
+func checked(into *string, placeholder string, check func(string) error) kind {
+	return parsed(into, placeholder, func(text string) (string, error) { return text, check(text) })
 }
 
 func secret(k kind) kind {
 	k.Secret = true
-	return k
-}
-
-func many(k kind) kind {
-	k.Many = true
 	return k
 }
 
@@ -392,33 +383,26 @@ func word[T ~string](into *T, allowed ...T) kind {
 	return k
 }
 
-// words splits a text at commas, trims white space and drops empty parts.
-func words(text string) (parts []string) {
-	for part := range strings.SplitSeq(text, ",") {
-		if part = strings.TrimSpace(part); part != "" {
-			parts = append(parts, part)
-		}
-	}
-	return parts
-}
-
-// list is a kind for words, which check accepts or rejects together.
-func list(into *[]string, check func([]string) error) kind {
-	return many(parsed(into, "NAMES", func(text string) ([]string, error) { return words(text), check(words(text)) }))
-}
-
-// each returns a function that splits a text into words and parses each.
-func each[T any](parse func(word string) (T, error)) func(text string) ([]T, error) {
-	return func(text string) (all []T, err error) {
-		for _, word := range words(text) {
+// list is a kind for words with commas between them, each of which parse returns. Empty words do not count.
+func list[T any](into *[]T, placeholder string, parse func(word string) (T, error)) kind {
+	k := parsed(into, placeholder, func(text string) (all []T, err error) {
+		for word := range strings.SplitSeq(text, ",") {
+			if word = strings.TrimSpace(word); word == "" {
+				continue
+			}
 			one, err := parse(word)
 			if err != nil {
 				return nil, err
 			}
 			all = append(all, one)
 		}
+		if len(all) == 0 {
+			return nil, errors.New("must name one, or several with commas")
+		}
 		return all, nil
-	}
+	})
+	k.Many = true
+	return k
 }
 
 // checkStore returns nil for a location that [store.Locate] accepts.
@@ -458,6 +442,13 @@ func parsePublicURL(text string) (string, error) {
 		err = errors.New("must be an address such as https://todo.example.com, without the path /mcp below it")
 	}
 	return text, err
+}
+
+func parseTool(name string) (string, error) { return name, server.CheckPublish([]string{name}) }
+
+func parseOrigin(origin string) (string, error) {
+	_, err := edge.Trust([]string{origin})
+	return origin, err
 }
 
 // parseHost parses a Host header's name, without a port.
