@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 
@@ -32,12 +31,19 @@ const (
 
 // Import imports an export. It checks everything before it writes; then only a store that fails or is full stops it.
 func Import(ctx context.Context, a *app.App, args []string) error {
-	in, done, err := input(ctx, a, args)
+	from, err := input(ctx, a, args)
 	if err != nil {
 		return fmt.Errorf("%w; nothing was imported", err)
 	}
-	defer done()
-	lists, err := readExport(in)
+	defer from.Close()
+	// An export may be larger than memory, and is read several times: from a pipe, or as UTF-16, only once.
+	copied, err := os.CreateTemp("", "todo-mcp-import-*.ndjson")
+	if err != nil {
+		return fmt.Errorf("%w; nothing was imported", err)
+	}
+	defer os.Remove(copied.Name()) //nolint:errcheck // the system cleans the folder
+	defer copied.Close()
+	lists, err := readExport(io.TeeReader(asutf8.Reader(from), copied))
 	if err != nil {
 		return fmt.Errorf("%w; nothing was imported", err)
 	}
@@ -47,7 +53,7 @@ func Import(ctx context.Context, a *app.App, args []string) error {
 		return err
 	}
 	defer st.Close()
-	i := importer{st, a.Keep, in, lists}
+	i := importer{st, a.Keep, copied, lists}
 	missing, err := i.plan(ctx)
 	if err != nil {
 		return fmt.Errorf("%w; nothing was imported", err)
@@ -58,47 +64,21 @@ func Import(ctx context.Context, a *app.App, args []string) error {
 	return a.Say("Imported %d revisions.\n", missing)
 }
 
-// input opens the named file or standard input, for "-" or no name. A regular file in UTF-8 is read in place. Any
-// other input is copied to a temporary file while it is read for the first time; done removes that.
-func input(ctx context.Context, a *app.App, args []string) (in file, done func(), err error) {
-	var from io.ReadCloser
+// input opens the named file, or standard input for "-" or no name.
+func input(ctx context.Context, a *app.App, args []string) (io.ReadCloser, error) {
 	if len(args) > 0 && args[0] != "-" {
-		named, err := os.Open(args[0])
-		if err != nil {
-			return nil, nil, err
-		}
-		first := make([]byte, 1)
-		if info, err := named.Stat(); err == nil && info.Mode().IsRegular() {
-			if _, _ = named.ReadAt(first, 0); first[0] < utf8.RuneSelf { // no byte order mark
-				return named, func() { named.Close() }, nil
-			}
-		}
-		from = named
-	} else {
-		if app.IsTerminal(a.Stdin) {
-			fmt.Fprintln(a.Stderr, "Paste what `todo-mcp export` wrote, and end it with Ctrl-D on a line of its own. Ctrl-C stops. `todo-mcp import FILE` reads a file.")
-		}
-		from = io.NopCloser(a.TypedInput(ctx))
+		return os.Open(args[0])
 	}
-	copied, err := os.CreateTemp("", "todo-mcp-import-*.ndjson")
-	if err != nil {
-		return nil, nil, errors.Join(err, from.Close())
+	if app.IsTerminal(a.Stdin) {
+		fmt.Fprintln(a.Stderr, "Paste what `todo-mcp export` wrote, and end it with Ctrl-D on a line of its own. Ctrl-C stops. `todo-mcp import FILE` reads a file.")
 	}
-	done = func() {
-		from.Close()
-		copied.Close()
-		os.Remove(copied.Name()) //nolint:errcheck // the system cleans the folder
-	}
-	return struct {
-		io.Reader
-		io.ReaderAt
-	}{io.TeeReader(asutf8.Reader(from), copied), copied}, done, nil
+	return io.NopCloser(a.TypedInput(ctx)), nil
 }
 
 type importer struct {
 	store board.Store
 	keep  board.Keep
-	in    file
+	in    io.ReaderAt
 	lists map[string]*history // by list id
 }
 
@@ -229,12 +209,6 @@ func (i importer) save(ctx context.Context, some []todo.Snapshot) error {
 		}
 		return nil
 	})
-}
-
-// file is an export. It may be larger than memory, so it is read several times.
-type file interface {
-	io.Reader
-	io.ReaderAt
 }
 
 // history is the revisions of one list in a file, without gaps. It may begin above 1.

@@ -246,10 +246,10 @@ func TestImportLeavesStandardInput(t *testing.T) {
 	checktest.Check(t, os.WriteFile(file, []byte(exportLine+"\n"), 0o600))
 	in := strings.NewReader("the next line\n")
 	synctest.Test(t, func(t *testing.T) {
-		_, done, err := input(t.Context(), &app.App{Env: app.Env{Stdin: struct{ io.Reader }{in}}}, []string{file})
+		from, err := input(t.Context(), &app.App{Env: app.Env{Stdin: struct{ io.Reader }{in}}}, []string{file})
 		checktest.Check(t, err)
 		synctest.Wait() // for who reads it
-		done()
+		checktest.Check(t, from.Close())
 	})
 	checktest.Same(t, "bytes left", in.Len(), len("the next line\n"))
 }
