@@ -2,7 +2,6 @@ package render
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -36,19 +35,15 @@ func Lists(snaps []todo.Snapshot, states map[string]todo.Standing, found map[str
 		titles[s.List.ID] = ListTitle(s)
 	}
 	apart := Apart(snaps, now)
-	rows := [][]string{{"TITLE", "DONE", "STATE", "WAITS FOR", "FOUND", "REVISION", "UPDATED", "PROJECT", "CLIENT", "REPLACED BY", "ID"}}
+	rows := [][]string{{"TITLE", "DONE", "STATE", "WAITS FOR", "FOUND", "UPDATED", "PROJECT", "CLIENT", "REPLACED BY", "ID"}}
 	for _, s := range snaps {
 		done, _, _ := strings.Cut(StatusLine(s, ""), " ")
 		id := ShortID(s.List.ID)
 		if s.IsChat() {
 			done, id = "", "" // no command takes the id of a chat
 		}
-		said, revision := found[s.List.ID], ""
-		if said.Left {
-			revision = fmt.Sprintf("%d of %d", said.Revision, s.Revision)
-		}
 		rows = append(rows, []string{
-			ListTitle(s) + inBrackets(apart[s.List.ID]), done, StateWord(s, states[s.List.ID].State), Cut(Question(account.Of(s, nil, states)), maxNext), Cut(Safe(said.Text), maxNext), revision,
+			ListTitle(s) + inBrackets(apart[s.List.ID]), done, StateWord(s, states[s.List.ID].State), Cut(Question(account.Of(s, nil, states)), maxNext), Cut(Safe(found[s.List.ID].Text), maxNext),
 			When(s.Updated, now), Cut(Safe(s.List.Place()), maxName), Cut(Client(account.Client(s)), maxName),
 			Cut(cmp.Or(titles[s.ReplacedBy], ShortID(s.ReplacedBy)), maxNext), id,
 		})

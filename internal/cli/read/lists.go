@@ -22,9 +22,9 @@ import (
 )
 
 type listsOptions struct {
-	json, all, archived, history bool
-	state, project, search       *string
-	since                        time.Time
+	json, all, archived    bool
+	state, project, search *string
+	since                  time.Time
 }
 
 // Lists shows all lists.
@@ -38,12 +38,8 @@ func Lists(fs *flag.FlagSet) app.Run {
 	o.project = fs.String("project", "", "only lists of this `PROJECT`, or of the folder with this path (. is this one)")
 	o.search = fs.String("search", "", "only lists with this `TEXT` in their title, items, project or agent, archived ones too")
 	since := fs.String("since", "", "only lists that changed since a `DAY`, archived ones too: 2006-01-02, yesterday or monday")
-	fs.BoolVar(&o.history, "history", false, "with --search: look in earlier revisions, too, and say in which")
 	return func(ctx context.Context, a *app.App, _ []string) error {
 		*o.search = todo.Cut(strings.TrimSpace(*o.search), todo.MaxTitle)
-		if o.history && *o.search == "" {
-			return app.Usagef("--history needs a text to --search")
-		}
 		if *since != "" {
 			day, err := account.ParseDay(*since, time.Now())
 			if err != nil {
@@ -104,38 +100,22 @@ func (o listsOptions) show(ctx context.Context, a *app.App, lists board.Lists) e
 func (o listsOptions) read(ctx context.Context, lists board.Lists) (all []todo.Snapshot, said map[string]todo.Said, err error) {
 	said = make(map[string]todo.Said)
 	for page, err := range lists.Pages(ctx, board.Query{Excerpt: !o.json && *o.search == ""}) {
-		if err == nil && *o.search != "" {
-			err = o.find(ctx, lists, page, said)
-		}
 		if err != nil {
 			return nil, nil, err
 		}
 		for _, l := range page {
-			if *o.search != "" && !o.json { // search needed the whole list
-				l = l.Excerpt()
+			if *o.search != "" {
+				if found, ok := render.Found(l, render.Client(account.Client(l)), *o.search); ok {
+					said[l.List.ID] = found
+				}
+				if !o.json { // search needed the whole list
+					l = l.Excerpt()
+				}
 			}
 			all = append(all, l)
 		}
 	}
 	return all, said, nil
-}
-
-// find adds to found the lists of a page that contain the searched text.
-func (o listsOptions) find(ctx context.Context, lists board.Lists, page []todo.Snapshot, found map[string]todo.Said) error {
-	var silent []todo.Snapshot // those that do not contain it now
-	for _, l := range page {
-		if now, says := render.Found(l, render.Client(account.Client(l)), *o.search); says {
-			found[l.List.ID] = now
-		} else {
-			silent = append(silent, l)
-		}
-	}
-	if !o.history || len(silent) == 0 {
-		return nil
-	}
-	earlier, err := lists.Said(ctx, *o.search, silent...)
-	maps.Copy(found, earlier)
-	return err
 }
 
 // choose returns the lists to show in the order of the board, each main list before its sub-agents'. It sets the
@@ -187,10 +167,8 @@ func (o listsOptions) rest(all []todo.Snapshot, found int) (text string) {
 	}
 	switch {
 	case found > 0:
-	case *o.search != "" && o.history:
-		text = "No list ever had that text.\n"
 	case *o.search != "":
-		text = "No list has that text; --history searches earlier revisions, too.\n"
+		text = "No list has that text; the panel also searches what lists said before.\n"
 	case away == len(all):
 		text = "Nothing is on the board\n"
 	default:
