@@ -30,7 +30,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/cli/run"
 	"github.com/todo-mcp/todo-mcp/internal/cli/setup"
 	"github.com/todo-mcp/todo-mcp/internal/cli/storage"
-	"github.com/todo-mcp/todo-mcp/internal/install"
 )
 
 // Env is what a command uses of its process, see [app.Env].
@@ -321,12 +320,7 @@ func (c command) node(env Env, settings *app.Settings) *cobra.Command {
 		}
 		return run(node.Context(), &app.App{Env: env, Settings: settings, Command: c.name}, args)
 	}
-	switch {
-	case strings.Contains(c.args, "CLIENT"):
-		node.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return install.Names(), cobra.ShellCompDirectiveNoFileComp
-		}
-	case c.args == "", strings.Contains(c.args, "LIST"):
+	if !strings.Contains(c.args, "FILE") {
 		node.ValidArgsFunction = cobra.NoFileCompletions
 	}
 	return node
@@ -365,9 +359,6 @@ func (c command) addSettings(node *cobra.Command, settings *app.Settings) {
 		f.Annotations = map[string][]string{titleKey: {row.Group.Title()}}
 		if row.Type() == "bool" {
 			f.NoOptDefVal = "true"
-		}
-		if row.Words != nil {
-			_ = node.RegisterFlagCompletionFunc(row.Name, cobra.FixedCompletions(row.Words, cobra.ShellCompDirectiveNoFileComp))
 		}
 	}
 }

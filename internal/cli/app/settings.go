@@ -313,7 +313,6 @@ func configFile(getenv func(string) string) string {
 // kind is the type of a setting's value.
 type kind struct {
 	Placeholder string             // stands for the value in help; "bool": the flag alone means true
-	Words       []string           // the allowed values, if they are few
 	Secret      bool               // errors do not quote the value
 	Many        bool               // words with commas between them; the flag may be repeated
 	Value, From string             // as the user wrote it, and where: "flag", "environment" or the config file
@@ -373,14 +372,12 @@ func word[T ~string](into *T, allowed ...T) kind {
 	for _, w := range allowed {
 		words = append(words, string(w))
 	}
-	k := parsed(into, "WORD", func(text string) (T, error) {
+	return parsed(into, "WORD", func(text string) (T, error) {
 		if !slices.Contains(words, text) {
 			return "", fmt.Errorf("must be %s", strings.Join(words, " or "))
 		}
 		return T(text), nil
 	})
-	k.Words = words
-	return k
 }
 
 // list is a kind for words with commas between them, each of which parse returns. Empty words do not count.
