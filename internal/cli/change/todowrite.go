@@ -3,7 +3,6 @@ package change
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -89,12 +88,6 @@ func todoWriteJSON(a *app.App, args []string) ([]byte, error) {
 	}
 	if text == "" {
 		return nil, errors.New("Missing JSON parameter\n" + usageShort)
-	}
-	first := json.NewDecoder(strings.NewReader(text))
-	if err := first.Decode(new(json.RawMessage)); err == nil {
-		if more := strings.TrimSpace(text[first.InputOffset():]); more != "" {
-			return nil, fmt.Errorf("Too many arguments: %q follows the JSON\n%s", todo.Excerpt(more), usageShort)
-		}
 	}
 	return []byte(text), nil
 }
