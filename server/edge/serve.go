@@ -84,9 +84,12 @@ func (e *Edge) Serve(ctx context.Context, on net.Listener) error {
 	return err
 }
 
-// LoadCertificate returns a TLS configuration with a certificate and its key in PEM files. When the files change, new
+// LoadCertificate returns a TLS configuration with a certificate and its key in PEM files; nil for no files. When they change, new
 // connections get the new certificate; while they cannot be read, which is logged, the old one.
 func LoadCertificate(certFile, keyFile string, log *slog.Logger) (*tls.Config, error) {
+	if certFile == "" {
+		return nil, nil
+	}
 	current, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {
 		return nil, fmt.Errorf("read certificate: %w", err)

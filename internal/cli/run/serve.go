@@ -4,7 +4,6 @@ package run
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -306,7 +305,7 @@ func (a *service) secure(c *edge.Config) (err error) {
 	if wrong := CheckSignIn(a.App); wrong != nil && a.lan == nil {
 		return app.UsageError{Err: wrong}
 	}
-	if c.TLS, err = LoadTLS(a.App); err != nil {
+	if c.TLS, err = edge.LoadCertificate(a.TLSCert, a.TLSKey, a.Logger()); err != nil {
 		return err
 	}
 	in := a.SignIn
@@ -321,14 +320,6 @@ func (a *service) secure(c *edge.Config) (err error) {
 		c.Hosts = append(c.Hosts, strings.ToLower(u.Hostname()))
 	}
 	return nil
-}
-
-// LoadTLS returns nil if no certificate is set.
-func LoadTLS(a *app.App) (*tls.Config, error) {
-	if a.TLSCert == "" {
-		return nil, nil
-	}
-	return edge.LoadCertificate(a.TLSCert, a.TLSKey, a.Logger())
 }
 
 // joinNetwork serves on an address in the local network, to the owner of a token valid until the process ends.

@@ -26,6 +26,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/render"
 	"github.com/todo-mcp/todo-mcp/internal/store"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
+	"github.com/todo-mcp/todo-mcp/server/edge"
 )
 
 const (
@@ -167,7 +168,7 @@ func (r *report) lookAtStore(ctx context.Context) {
 // lookAtServing checks what `serve` needs, and whether it runs now.
 func (r *report) lookAtServing(ctx context.Context) {
 	r.must(run.CheckSignIn(r.App), "", "`todo-mcp serve` would not start: ")
-	_, err := run.LoadTLS(r.App)
+	_, err := edge.LoadCertificate(r.TLSCert, r.TLSKey, r.Logger())
 	r.must(err, "", "")
 	if to := run.Receivers(r.App); r.must(run.CheckNotify(r.App), "", "nobody would be notified: ") && to != "" {
 		r.add(fine, "`todo-mcp notify` sends a test", "notices go to %s", to)
