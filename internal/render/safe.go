@@ -39,21 +39,12 @@ func SafeJSON(data []byte) []byte {
 
 // replaceUnsafe replaces each unsafe rune, and each byte of invalid UTF-8, by what escape returns for it.
 func replaceUnsafe(text string, escape func(part string) string) string {
+	if !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return text
+	}
 	var b strings.Builder
 	var prev rune // the last rune written unescaped; 0 at the start and after an escape
 	for len(text) > 0 {
-		plain := strings.IndexFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
-		if plain < 0 && b.Len() == 0 {
-			return text
-		}
-		if plain < 0 {
-			plain = len(text)
-		}
-		if plain > 0 {
-			b.WriteString(text[:plain])
-			prev, text = rune(text[plain-1]), text[plain:]
-			continue
-		}
 		r, n := utf8.DecodeRuneInString(text)
 		if r == '\U0001F3F4' {
 			n = max(n, len(tagFlag.FindString(text)))
@@ -76,6 +67,8 @@ func replaceUnsafe(text string, escape func(part string) string) string {
 // the same. Unassigned runes count as visible: they may be emoji newer than Go's tables.
 func isAllowed(prev, r rune) bool {
 	switch {
+	case r >= ' ' && r <= '~':
+		return true
 	case r == 0xFE0E || r == 0xFE0F: // text style, emoji style
 		return strings.ContainsRune("0123456789#*ℹ", prev) || prev > unicode.MaxASCII && unicode.In(prev, unicode.S, unicode.P)
 	case unicode.Is(unicode.Variation_Selector, r):
