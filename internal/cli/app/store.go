@@ -122,14 +122,15 @@ func (a *App) OpenStore() (*store.Opened, error) {
 	return st, nil
 }
 
-// CheckNamed returns an error if the store's file is missing: a mistyped path would pass for an empty store.
-func (a *App) CheckNamed() error {
+// CheckThere returns an error if there is neither the store's file nor an event that a hook left for it: a mistyped path
+// would pass for an empty store.
+func (a *App) CheckThere() error {
 	place, err := a.Place()
-	if err != nil || a.Store == "" || place.File == "" {
+	if err != nil || place.File == "" {
 		return err
 	}
 	_, missing := os.Stat(place.File)
-	if _, err := os.Stat(place.Spool(a.Getenv)); err != nil && missing != nil { // hooks may come before the first list
+	if _, err := os.Stat(place.Spool(a.Getenv)); err != nil && missing != nil {
 		return fmt.Errorf("the store: %w", missing)
 	}
 	return nil

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
@@ -25,7 +24,7 @@ func Export(fs *flag.FlagSet) app.Run {
 	principal := fs.String("principal", "", "only lists of `PRINCIPAL`, such as ann or team:acme: the owner of a token, or whom an issuer's tokens name")
 	keepGoing := fs.Bool("keep-going", false, "write all that can be read of a damaged store, and say what cannot")
 	return func(ctx context.Context, a *app.App, args []string) error {
-		if err := a.CheckNamed(); err != nil {
+		if err := a.CheckThere(); err != nil {
 			return err
 		}
 		return a.OnStore(func(st *store.Opened, b *board.Board) error {
@@ -104,11 +103,11 @@ func Backup(fs *flag.FlagSet) app.Run {
 		if err == nil && place.File == "" {
 			err = app.Usagef("backup is for the file of a store; for PostgreSQL: pg_dump --format=custom --schema=todo_mcp and pg_restore, see docs/operations.md")
 		}
+		if err == nil && !*restores {
+			err = a.CheckThere()
+		}
 		if err != nil {
 			return err
-		}
-		if _, err := os.Stat(place.File); err != nil && !*restores {
-			return fmt.Errorf("the store: %w", err)
 		}
 		st, err := a.OpenStore()
 		if err != nil {
@@ -222,7 +221,7 @@ func prune(ctx context.Context, a *app.App, st *store.Opened, lists board.Lists,
 
 // Check reads the whole store and says what is wrong with it.
 func Check(ctx context.Context, a *app.App, _ []string) error {
-	if err := a.CheckNamed(); err != nil {
+	if err := a.CheckThere(); err != nil {
 		return err
 	}
 	st, err := a.OpenStore()
