@@ -59,7 +59,6 @@ type Settings struct {
 	}
 
 	Rows  []*Setting // the table of all settings, group by group
-	Set   []*Setting // those that are not left at their defaults
 	File  string     // path of the config file, which may not exist; empty for none
 	Wrong []error    // invalid values, see Collect
 }
@@ -266,8 +265,7 @@ func (s *Settings) Collect(env Env) error {
 				shown = " " + strconv.Quote(todo.Cut(row.Value, maxShown))
 			}
 			s.Wrong = append(s.Wrong, fmt.Errorf("setting %s%s (%s): %w", row.Name, shown, row.From, err))
-		} else {
-			s.Set = append(s.Set, row)
+			row.From = ""
 		}
 	}
 	return errors.Join(s.Wrong...)
@@ -316,7 +314,7 @@ type kind struct {
 	Placeholder string             // stands for the value in help; "bool": the flag alone means true
 	Secret      bool               // errors do not quote the value
 	Many        bool               // words with commas between them; the flag may be repeated
-	Value, From string             // as the user wrote it, and where: "flag", "environment" or the config file
+	Value, From string             // as the user wrote it, and where: "flag", "environment" or the config file; empty for the default
 	set         func(string) error // parses a value and stores it; the error says what is allowed
 }
 

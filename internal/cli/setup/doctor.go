@@ -107,14 +107,16 @@ func (r *report) lookAtSettings(_ context.Context) {
 	for _, err := range r.Wrong {
 		r.must(err, "correct it there", "")
 	}
-	for _, s := range r.Set {
+	for _, s := range r.Rows {
 		value := todo.Cut(s.Value, maxShown)
 		if s.Secret {
 			value = "…"
 		}
-		r.add(fine, "", "%s = %s (%s)", s.Name, value, s.From)
+		if s.From != "" {
+			r.add(fine, "", "%s = %s (%s)", s.Name, value, s.From)
+		}
 	}
-	if len(r.Set) == 0 && r.Wrong == nil {
+	if r.topic != "" { // nothing was added
 		r.add(fine, "", "all have their defaults; a config file would be %s", cmp.Or(r.File, "named by --config"))
 	}
 }
