@@ -136,27 +136,19 @@ func subsOf(a *app.App, subs []todo.Snapshot) (text string) {
 	return fmt.Sprintf("\nsub-agents %d of %d\n%s\n", all.Done, all.Total, indented)
 }
 
-// maxRevisions limits the revisions that are shown without --all, newest ones.
-const maxRevisions = 100
-
 // History shows what changed in a list.
 func History(fs *flag.FlagSet) app.Run {
 	asJSON := fs.Bool("json", false, "print all revisions as JSON, one a line")
-	all := fs.Bool("all", false, fmt.Sprintf("all revisions, not only the last %d", maxRevisions))
 	return func(ctx context.Context, a *app.App, args []string) error {
 		damaged := app.NamedOptions{Damaged: true} // earlier revisions may be readable
 		return a.OnList(ctx, args, damaged, func(lists board.Lists, list todo.Snapshot) error {
-			first := max(list.Revision-maxRevisions+1, 1)
-			if *asJSON || *all {
-				first = 1
-			}
-			return history(ctx, a, lists, list, first, *asJSON)
+			return history(ctx, a, lists, list, *asJSON)
 		})
 	}
 }
 
-// history prints the revisions of a list, beginning with first.
-func history(ctx context.Context, a *app.App, lists board.Lists, list todo.Snapshot, first int64, asJSON bool) error {
+// history prints the revisions of a list.
+func history(ctx context.Context, a *app.App, lists board.Lists, list todo.Snapshot, asJSON bool) error {
 	_, line, err := standing(ctx, lists, list)
 	if err != nil {
 		return err
@@ -166,18 +158,14 @@ func history(ctx context.Context, a *app.App, lists board.Lists, list todo.Snaps
 		return err
 	}
 	if !asJSON {
-		head := fmt.Sprintf("%s\n%s\n\n", render.Heading(list, render.ListTitle(list)), line)
-		if first > 1 {
-			head += fmt.Sprintf("--all shows what was before revision %d.\n\n", first)
-		}
-		if err := a.Say("%s", head); err != nil {
+		if err := a.Say("%s\n%s\n\n", render.Heading(list, render.ListTitle(list)), line); err != nil {
 			return err
 		}
 	}
 	edits, before := account.EditsOf(saw, list), todo.Snapshot{}
-	for r, err := range lists.Revisions(ctx, list.List.ID, max(first-2, 0)) { // also the one before first, to compare
+	for r, err := range lists.Revisions(ctx, list.List.ID, 0) {
 		switch {
-		case err != nil || r.Revision < first:
+		case err != nil:
 		case asJSON:
 			err = app.PrintJSON(a.Stdout, render.Document(r), "")
 		default:
