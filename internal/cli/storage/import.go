@@ -53,7 +53,7 @@ func Import(ctx context.Context, a *app.App, args []string) error {
 		return err
 	}
 	defer st.Close()
-	i := importer{st, a.Keep, copied, lists}
+	i := importer{st, copied, lists}
 	missing, err := i.plan(ctx)
 	if err != nil {
 		return fmt.Errorf("%w; nothing was imported", err)
@@ -77,7 +77,6 @@ func input(ctx context.Context, a *app.App, args []string) (io.ReadCloser, error
 
 type importer struct {
 	store board.Store
-	keep  board.Keep
 	in    io.ReaderAt
 	lists map[string]*history // by list id
 }
@@ -98,20 +97,18 @@ func (i importer) eachLine(do func(*history, todo.Snapshot) error) error {
 // missing. It fails if a list has another history in the store: if the newest revision that both should share
 // differs. A revision that the store no longer keeps is not compared.
 func (i importer) plan(ctx context.Context) (missing int64, err error) {
-	begun := make(map[string]int) // number of new lists by principal
 	for _, h := range i.lists {
 		here, err := i.here(ctx, h.list)
 		if err != nil {
 			return 0, err
 		}
-		if h.from = max(h.first, min(here.Revision, h.last)+1); here.Revision == 0 {
-			begun[h.list.Principal]++
-		} else if here.List.ID != h.list.ID || here.Revision < h.first {
+		if here.Revision > 0 && (here.List.ID != h.list.ID || here.Revision < h.first) {
 			return 0, another(here)
 		}
+		h.from = max(h.first, min(here.Revision, h.last)+1)
 		missing += h.last + 1 - h.from
 	}
-	err = i.eachLine(func(h *history, s todo.Snapshot) error {
+	return missing, i.eachLine(func(h *history, s todo.Snapshot) error {
 		if s.Revision != h.from-1 {
 			return nil
 		}
@@ -125,20 +122,6 @@ func (i importer) plan(ctx context.Context) (missing int64, err error) {
 		}
 		return err
 	})
-	if err != nil {
-		return 0, err
-	}
-	bd := board.NewBoard(i.store)
-	defer bd.Close()
-	for principal, n := range begun {
-		if err := forAll(ctx, bd.As(principal), func(todo.Snapshot) { n++ }); err != nil {
-			return 0, err
-		}
-		if err := i.keep.CheckLists(n - 1); err != nil {
-			return 0, err
-		}
-	}
-	return missing, nil
 }
 
 // another is the error for a list in the store that differs from the file's.
