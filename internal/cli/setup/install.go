@@ -138,7 +138,8 @@ func (o *installer) choose(ctx context.Context, clients []install.Client) error 
 	case !asks || o.Hooks != nil || len(without) == 0:
 		return ctx.Err()
 	}
-	adds, err := o.Agrees(ctx, about+describe(install.Kinds())+install.HookCost+" --hooks=KINDS chooses some.\nAdd them to "+strings.Join(without, ", ")+"?")
+	adds, err := o.Agrees(ctx, about+describe(install.Kinds())+install.HookCost+" --hooks=KINDS chooses some.\n"+
+		"Add them to "+strings.Join(without, ", ")+"?")
 	if adds {
 		o.Hooks = install.Kinds()
 	}
