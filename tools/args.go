@@ -95,18 +95,18 @@ func (r *reader) ids(v value, path string, check func(v value, path string) stri
 	if inner, ok := list.unquote(); ok {
 		list = inner
 	}
-	at := slices.IndexFunc(keys, func(key string) bool { return v.get(key).given() })
+	at := place(path, keys[0])
 	switch {
 	case list.missing():
 		return nil
 	case list.kind != '[':
-		r.problemf(place(path, keys[at]), r.words.WrongType, "array", list.name())
+		r.problemf(at, r.words.WrongType, "array", list.name())
 		return nil
 	}
 	ids := make([]string, 0, len(list.members))
 	for i, e := range list.members[:min(len(list.members), todo.MaxItems)] {
 		if e.value.given() {
-			ids = append(ids, check(e.value, fmt.Sprintf("%s[%d]", place(path, keys[at]), i)))
+			ids = append(ids, check(e.value, fmt.Sprintf("%s[%d]", at, i)))
 		}
 	}
 	if len(ids) == 0 && len(list.members) > 0 {
