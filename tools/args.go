@@ -124,40 +124,36 @@ func (r *reader) detail(v value, path string, limit int, keys ...string) *string
 	case '0':
 		found.kind = '"' // its digits
 	}
-	text := r.text(found, place(path, keys[0]), limit)
+	text := r.text(found, path, keys[0], limit)
 	return &text
 }
 
-// place returns the path of a field in an object; the path of the arguments themselves is empty.
-func place(path, key string) string {
-	if path == "" {
-		return key
-	}
-	return path + "." + key
-}
+// place returns the path of a field in an object. The path of the arguments is empty, and so is the key of the object
+// itself.
+func place(path, key string) string { return strings.Trim(path+"."+key, ".") }
 
-// text reads a required text, not blank and of at most limit runes (V6).
-func (r *reader) text(v value, path string, limit int) string {
+// text reads a required text, not blank and of at most limit runes (V6), under a key of the object at a path.
+func (r *reader) text(v value, path, key string, limit int) string {
 	switch {
 	case v.kind == 0:
-		r.problem(path, r.words.Required)
+		r.problem(place(path, key), r.words.Required)
 		return ""
 	case v.kind != '"':
-		r.problemf(path, r.words.WrongType, "string", v.name())
+		r.problemf(place(path, key), r.words.WrongType, "string", v.name())
 		return ""
 	case v.surrogate > 0:
-		r.problemf(path, r.words.Surrogate, v.surrogate)
+		r.problemf(place(path, key), r.words.Surrogate, v.surrogate)
 		return ""
 	}
 	text, err := todo.CleanText(v.text)
 	switch n := utf8.RuneCountInString(text); {
 	case err != nil:
 		control, _ := errors.AsType[*todo.ControlError](err)
-		r.problemf(path, r.words.Control, control.Code, control.Position)
+		r.problemf(place(path, key), r.words.Control, control.Code, control.Position)
 	case text == "":
-		r.problem(path, r.words.Blank)
+		r.problem(place(path, key), r.words.Blank)
 	case n > limit:
-		r.problemf(path, r.words.TooLong, limit, n)
+		r.problemf(place(path, key), r.words.TooLong, limit, n)
 	}
 	return text
 }

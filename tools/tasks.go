@@ -65,7 +65,7 @@ func readTaskCreate(r *reader, args value) *Call {
 		subject = description
 		subject.text = todo.Cut(strings.TrimSpace(description.text), maxSubject)
 	}
-	line := todo.Line{Text: r.text(subject, "subject", todo.MaxText), Status: string(todo.Pending)}
+	line := todo.Line{Text: r.text(subject, "", "subject", todo.MaxText), Status: string(todo.Pending)}
 	line.Details = r.moreThan(line.Text, args, "description", "content")
 	if args.optional("activeForm", "active_form").kind == '"' { // models fill it with anything
 		line.Active = r.optionalText(args, "activeForm", "active_form")
@@ -286,7 +286,7 @@ func unnamed(id string) string { return "Task " + id }
 // mirrorCreate reads TaskCreate; the task's id is in the response.
 func mirrorCreate(r *reader, input, response value) *Call {
 	t := todo.Line{ID: r.taskID(response.get("task").get("id"), "tool_response.task.id")}
-	t.Text = r.text(input.get("subject"), "subject", todo.MaxText)
+	t.Text = r.text(input.get("subject"), "", "subject", todo.MaxText)
 	t.Active, t.Details = r.optionalText(input, "activeForm"), r.moreThan(t.Text, input, "description")
 	return &Call{Target: board.Target{Item: t.ID, Append: true}, Change: func(d *todo.Draft) error {
 		// Keep what a faster hook of an update has set.

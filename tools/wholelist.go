@@ -273,20 +273,23 @@ func (r *reader) lines(elements []member, l wholeList, merge bool) []todo.Line {
 
 // line reads an item; with merge its text and status are optional.
 func (r *reader) line(v value, path string, l wholeList, merge bool) todo.Line {
-	kind, at := "object", path+"."+l.text
+	kind, key := "object", l.text
 	if l.takesTexts {
-		kind, at = "string", path
+		kind, key = "string", ""
 	}
 	if v.kind != '{' {
 		r.problemf(path, r.words.WrongType, kind, v.name())
 		return todo.Line{}
 	}
-	line := todo.Line{ID: r.id(v.optional("id"), path+".id", false)}
+	var line todo.Line
+	if id := v.optional("id"); !id.missing() {
+		line.ID = r.id(id, path+".id", false)
+	}
 	if n := utf8.RuneCountInString(line.ID); l.view.Keys && n > todo.MaxKey {
 		r.problemf(path+".id", r.words.TooLong, todo.MaxKey, n)
 	}
 	if text := v.first(l.text, otherTexts...); !merge || text.given() {
-		line.Text = r.text(text, at, todo.MaxText)
+		line.Text = r.text(text, path, key, todo.MaxText)
 	}
 	if status := v.get("status"); !merge && !l.takesTexts || status.given() {
 		line.Status = r.status(status, path, l.view, l.takesAnyWord)
@@ -309,7 +312,7 @@ func (r *reader) line(v value, path string, l wholeList, merge bool) todo.Line {
 	if l.active == "" || !l.needsActive && !active.given() {
 		return line
 	}
-	line.Active = r.text(active, path+"."+l.active, todo.MaxText)
+	line.Active = r.text(active, path, l.active, todo.MaxText)
 	return line
 }
 
