@@ -160,11 +160,14 @@ func (v value) unquote() (inner value, ok bool) {
 // inBrackets returns the content of a string that begins as an array or object, without a code fence; empty for any
 // other value.
 func (v value) inBrackets() string {
-	text := strings.TrimSpace(fence.ReplaceAllString(v.text, ""))
-	if v.kind != '"' || !strings.HasPrefix(text, "[") && !strings.HasPrefix(text, "{") {
+	if v.kind != '"' {
 		return ""
 	}
-	return text
+	text := strings.TrimSpace(fence.ReplaceAllString(v.text, ""))
+	if strings.HasPrefix(text, "[") || strings.HasPrefix(text, "{") {
+		return text
+	}
+	return ""
 }
 
 // isBroken reports whether a text is a cut-off or wrong JSON array or object, and not a text that begins with a word
