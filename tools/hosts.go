@@ -210,7 +210,8 @@ type setTodoListItem struct {
 func setTodoListView() todo.View { return threeWords("pending", "in_progress", "done") }
 
 func setTodoList() variant {
-	l := wholeList{view: setTodoListView(), list: "todos", text: "title", mayLackList: true, reads: []string{"priority", "due_date"}, accepted: listUpdated}
+	l := wholeList{view: setTodoListView(), list: "todos", text: "title", mayLackList: true,
+		reads: []string{"priority", "due_date"}, accepted: listUpdated}
 	v := l.tool(readableInput[setTodoListItem]{})
 	v.shows, v.saysOutput = l.reads, true
 	v.counts = func(n todo.Counts) any {

@@ -39,7 +39,8 @@ func planCountsOf(n todo.Counts) any {
 
 // planTool returns a tool whose answers have the plan below what a call did.
 func planTool(bare string, input any, read func(*reader, value) *Call, did func(*prompts.Words, *Call, todo.Snapshot) string) variant {
-	return variant{view: planView(), bare: bare, input: input, shows: []string{"id"}, counts: planCountsOf, read: read, list: planText, failure: planFailure,
+	return variant{view: planView(), bare: bare, input: input, shows: []string{"id"}, counts: planCountsOf,
+		read: read, list: planText, failure: planFailure,
 		answer: func(w *prompts.Words, c *Call, out board.Outcome) (said, lines string) {
 			return did(w, c, out.After), "\n" + planText(w, out.After)
 		}}
@@ -65,7 +66,9 @@ func createTodos() variant {
 			return appendLines(d, r.words, steps...)
 		}}
 	}
-	return planTool("items", createTodosInput{}, read, func(w *prompts.Words, c *Call, _ todo.Snapshot) string { return fmt.Sprintf(w.Created, c.created) })
+	return planTool("items", createTodosInput{}, read, func(w *prompts.Words, c *Call, _ todo.Snapshot) string {
+		return fmt.Sprintf(w.Created, c.created)
+	})
 }
 
 // appendLines adds an item for each line, in core statuses, at the end of the list.

@@ -35,8 +35,9 @@ type taskGetInput struct {
 
 // tasks returns a task tool. answer returns "" if the task is not on the list.
 func tasks(bare string, input any, read func(*reader, value) *Call, answer func(*prompts.Words, *Call, board.Outcome) string) variant {
-	return variant{view: TodoWriteView(), bare: bare, input: input, shows: []string{"id", "owner", "blockedBy"}, counts: countsOf, read: read, failure: planFailure,
-		list: tasksText, answer: func(w *prompts.Words, c *Call, out board.Outcome) (said, lines string) { return answer(w, c, out), "" }}
+	return variant{view: TodoWriteView(), bare: bare, input: input, shows: []string{"id", "owner", "blockedBy"}, counts: countsOf,
+		read: read, failure: planFailure, list: tasksText,
+		answer: func(w *prompts.Words, c *Call, out board.Outcome) (said, lines string) { return answer(w, c, out), "" }}
 }
 
 // numbers returns ids as texts show them: #1, #2.
