@@ -82,12 +82,7 @@ func (c Chat) IsHere(now time.Time, alive func(process string) (is, isKnown bool
 	if !c.Ended.IsZero() {
 		return false
 	}
-	var session, unknown, host time.Time // until when the chat is here by these; host has ended
-	extend := func(at *time.Time, until time.Time) {
-		if until.After(*at) {
-			*at = until
-		}
-	}
+	var session, unknown, host int64 // until when the chat is here by these, in milliseconds; host has ended
 	isServed := false
 	for _, h := range c.Here {
 		if h.Process == "" {
@@ -95,22 +90,22 @@ func (c Chat) IsHere(now time.Time, alive func(process string) (is, isKnown bool
 		}
 		is, isKnown := alive(h.Process)
 		isServed = isServed || isKnown
-		isHost := strings.HasPrefix(h.Process, HostProcess)
+		isHost, until := strings.HasPrefix(h.Process, HostProcess), h.Until.UnixMilli()
 		switch {
 		case !isKnown:
-			extend(&unknown, h.Until)
+			unknown = max(unknown, until)
 		case is && (isHost || h.Until.IsZero()):
 			return true
 		case isHost:
-			extend(&host, h.Until)
+			host = max(host, until)
 		case is:
-			extend(&session, h.Until)
+			session = max(session, until)
 		}
 	}
 	if !isServed {
 		session = unknown
 	}
-	return now.Before(session) && session.Sub(host) > chatTick
+	return now.UnixMilli() < session && session-host > chatTick.Milliseconds()
 }
 
 // Doing is what the agent of a chat does, as hooks of its host say it.

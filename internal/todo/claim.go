@@ -59,14 +59,14 @@ func (s Snapshot) Has(i Item) (w Worker, number int) {
 	return w, number
 }
 
-// adder returns the [Item.Holder] of a new item.
-func (d *Draft) adder() string {
-	l := d.Before.List
+// newItem returns a pending item, with the [Item.Holder] that its adding makes.
+func (d *Draft) newItem(id, text string) Item {
+	item, l := Item{ID: id, Text: text, Status: Pending, Created: d.now}, d.Before.List
 	isNew := d.Before.Revision == 0 && l.Conversation == "" // a list never shown has revision 0, too
 	if l.Name != "" && !isNew && d.author != PersonChat && d.author != l.Conversation {
-		return d.author
+		item.Holder = d.author
 	}
-	return ""
+	return item
 }
 
 // TakenError refuses to take, or to end, an item that another agent has.

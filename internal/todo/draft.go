@@ -105,7 +105,7 @@ func (d *Draft) TakenAway(id string) (Item, bool) {
 func (d *Draft) Append(texts ...string) []Item {
 	from := len(d.next.Items)
 	for _, text := range texts {
-		d.next.Items = append(d.next.Items, Item{ID: d.nextID(), Text: text, Status: Pending, Created: d.now, Holder: d.adder()})
+		d.next.Items = append(d.next.Items, d.newItem(d.nextID(), text))
 	}
 	return slices.Clone(d.next.Items[from:])
 }
@@ -186,8 +186,8 @@ func (d *Draft) Undo(old, seen Snapshot) {
 func (d *Draft) applyLine(view View, stored *Item, line Line) Item {
 	status, _ := view.Core(line.Status)
 	if stored == nil {
-		stored = &Item{ID: d.nextID(), Text: line.Text, Active: line.Active, Status: Pending, Created: d.now, Holder: d.adder()}
-		if view.Keys {
+		stored = new(d.newItem(d.nextID(), line.Text))
+		if stored.Active = line.Active; view.Keys {
 			stored.Key = line.ID
 		}
 	}
@@ -280,14 +280,15 @@ func (d *Draft) isAnother(line Line, item Item) bool {
 
 // insert adds a pending item without a text for a line with one, and returns its index; -1 if it adds none.
 func (d *Draft) insert(view View, line Line) int {
-	n, item := ItemNumber(line.ID), Item{Status: Pending, Created: d.now, Holder: d.adder()}
-	switch {
-	case line.Text == "" || n == 0 && !view.Keys:
+	n := ItemNumber(line.ID)
+	if line.Text == "" || n == 0 && !view.Keys {
 		return -1
-	case view.Keys:
+	}
+	item := d.newItem(line.ID, "")
+	if view.Keys {
 		item.ID, item.Key = d.nextID(), line.ID
-	default:
-		item.ID, d.next.LastID = line.ID, max(d.next.LastID, n)
+	} else {
+		d.next.LastID = max(d.next.LastID, n)
 	}
 	at := slices.IndexFunc(d.next.Items, func(o Item) bool { return ItemNumber(o.ID) > n })
 	if at < 0 || view.Keys {
