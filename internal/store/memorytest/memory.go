@@ -26,9 +26,7 @@ type Store struct {
 		sync.RWMutex
 		lists map[string]string
 	}
-	watchers  tables.Hints
-	ctx       context.Context // ends with Close
-	stop      context.CancelFunc
+	life      *tables.Life
 	keep      board.Keep
 	attending sync.Map // ids of processes
 }
@@ -74,8 +72,7 @@ func New() *Store { return NewKeeping(board.Keep{}) }
 
 // NewKeeping returns an empty store with the limits in keep.
 func NewKeeping(keep board.Keep) *Store {
-	s := &Store{keep: keep, turn: make(chan struct{}, 1)}
-	s.ctx, s.stop = context.WithCancel(context.Background())
+	s := &Store{keep: keep, life: tables.NewLife(nil), turn: make(chan struct{}, 1)}
 	s.now.Store(&state{lists: map[string]list{}, seen: map[board.Key][]board.Seen{}, chats: map[string]todo.Chat{}, names: map[nameKey]string{}, keys: map[board.ChatKey]keyed{}, notices: map[board.Notice]time.Time{}})
 	s.operations.lists = map[string]string{}
 	s.reader = reader{s, func(ctx context.Context) *state { s.before(ctx); return s.now.Load() }}
@@ -92,7 +89,7 @@ func (s *Store) before(ctx context.Context) {
 // checkUsable returns the error with which a call must end before it starts:
 // [board.ErrClosed] after Close, otherwise ctx.Err().
 func (s *Store) checkUsable(ctx context.Context) error {
-	if s.ctx.Err() != nil {
+	if s.life.Open.Err() != nil {
 		return board.ErrClosed
 	}
 	return ctx.Err()
@@ -117,7 +114,7 @@ func (s *Store) Update(ctx context.Context, _ board.Key, change func(board.Tx) e
 		if err = ctx.Err(); err == nil && t.changed {
 			s.index(t.state.operations)
 			s.now.Store(&t.state)
-			s.watchers.Send()
+			s.life.Hint()
 		}
 	}
 	if err != nil {
@@ -159,13 +156,13 @@ func (s *Store) Alive(process string) bool {
 
 // Watch implements board.Store.
 func (s *Store) Watch(ctx context.Context, hint func()) error {
-	return s.watchers.Watch(ctx, s.ctx.Done(), hint, 0, nil, func() (time.Duration, error) { return 0, nil })
+	return s.life.Watch(ctx, hint, 0, nil, func() (time.Duration, error) { return 0, nil })
 }
 
 // Close implements board.Store.
 func (s *Store) Close() error {
 	s.turn <- struct{}{}
 	defer func() { <-s.turn }()
-	s.stop()
+	s.life.End()
 	return nil
 }

@@ -36,17 +36,13 @@ type Store struct {
 	keep board.Keep
 	// turns are locks of keys; several keys may share one. Updates get one in order, and hold no connection while they
 	// wait.
-	turns    [1024]chan struct{}
-	room     chan struct{} // a slot for each connection that updates may use: all but one, which is left to reads
-	saved    chan struct{} // one slot: others are to be notified of a save
-	watchers tables.Hints
-	alive    processes
-	used     tables.Used
+	turns [1024]chan struct{}
+	room  chan struct{} // a slot for each connection that updates may use: all but one, which is left to reads
+	saved chan struct{} // one slot: others are to be notified of a save
+	alive processes
+	used  tables.Used
 
-	mu   sync.Mutex         // held while work is added to, and while Close ends ctx
-	work sync.WaitGroup     // running calls, watches and notices
-	ctx  context.Context    // ends with Close
-	stop context.CancelFunc // ends ctx
+	life *tables.Life
 }
 
 var _ board.Store = (*Store)(nil)
@@ -57,8 +53,7 @@ const openTimeout, statementTimeout = 10 * time.Second, 10 * time.Second
 // Open connects to the database at a postgres:// URL or a connection string of libpq, and makes the schema in it. It
 // returns an error if a pooler at the address loses notices.
 func Open(ctx context.Context, address string, keep board.Keep) (*Store, error) {
-	s := &Store{keep: keep, saved: make(chan struct{}, 1)}
-	s.ctx, s.stop = context.WithCancel(context.Background())
+	s := &Store{keep: keep, life: tables.NewLife(keep.Before), saved: make(chan struct{}, 1)}
 	config, err := pgxpool.ParseConfig(address)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", errURL)
@@ -82,8 +77,8 @@ func Open(ctx context.Context, address string, keep board.Keep) (*Store, error) 
 		s.turns[i] = make(chan struct{}, 1)
 	}
 	s.Reader = newReader(s.pool, &s.Health, s.call)
-	s.work.Go(s.notify)
-	s.work.Go(s.receive)
+	s.life.Work.Go(s.notify)
+	s.life.Work.Go(func() { s.receive(config.ConnConfig) })
 	return s, nil
 }
 
@@ -113,33 +108,17 @@ func Redacted(address string) string {
 
 // Close implements board.Store. It waits for running calls.
 func (s *Store) Close() error {
-	s.mu.Lock()
-	s.stop()
-	s.mu.Unlock()
-	s.work.Wait()
+	s.life.End()
+	s.life.Work.Wait()
 	s.pool.Close()
-	return nil
-}
-
-// enter registers a call for which Close waits until s.work.Done, or returns [board.ErrClosed] after Close.
-func (s *Store) enter(ctx context.Context) error {
-	if s.keep.Before != nil {
-		s.keep.Before(ctx)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ctx.Err() != nil {
-		return board.ErrClosed
-	}
-	s.work.Add(1)
 	return nil
 }
 
 // call calls run. Before an error it puts what, which says what run does.
 func (s *Store) call(ctx context.Context, what string, run func() error) error {
-	err := s.enter(ctx)
+	err := s.life.Enter(ctx)
 	if err == nil {
-		defer s.work.Done()
+		defer s.life.Work.Done()
 		if err = ctx.Err(); err == nil {
 			err = run()
 		}

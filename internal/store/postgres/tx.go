@@ -21,11 +21,11 @@ import (
 
 // Update implements board.Store. Updates of one key wait for each other in the process, then in the database.
 func (s *Store) Update(ctx context.Context, key board.Key, change func(board.Tx) error) error {
-	err := s.enter(ctx)
+	err := s.life.Enter(ctx)
 	if err != nil {
 		return named(ctx, "update lists", err)
 	}
-	defer s.work.Done()
+	defer s.life.Work.Done()
 	turn := s.turns[uint64(lockOf(key.Chat))%uint64(len(s.turns))] //nolint:gosec // any number does
 	select {
 	case turn <- struct{}{}:
@@ -76,7 +76,7 @@ func (s *Store) try(ctx context.Context, key board.Key, change func(board.Tx) er
 		return raced(err), named(ctx, "commit update", err)
 	}
 	if t.saves > 0 {
-		s.watchers.Send()
+		s.life.Hint()
 		board.Signal(s.saved)
 	}
 	return false, nil

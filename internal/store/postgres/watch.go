@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -44,15 +43,15 @@ func (p *processes) note(process string, s seen) {
 
 // Attend implements board.Store. The process has a row that expires, and renews it until it leaves.
 func (s *Store) Attend(process string) (leave func(), err error) {
-	if err := s.enter(s.ctx); err != nil {
+	if err := s.life.Enter(s.life.Open); err != nil {
 		return nil, err
 	}
 	s.alive.note(process, seen{true, time.Now().AddDate(100, 0, 0)})
-	ctx, stop := context.WithCancel(s.ctx)
+	ctx, stop := context.WithCancel(s.life.Open)
 	s.sayAlive(ctx, process)
 	done := make(chan struct{})
 	go func() {
-		defer s.work.Done()
+		defer s.life.Work.Done()
 		defer close(done)
 		for board.Sleep(ctx, sayAliveEvery) {
 			s.sayAlive(ctx, process)
@@ -115,29 +114,29 @@ func (s *Store) notify() {
 	for {
 		select {
 		case <-s.saved:
-		case <-s.ctx.Done():
+		case <-s.life.Open.Done():
 			return
 		}
 		pause := noticeInterval
-		if _, err := s.pool.Exec(s.ctx, "SELECT pg_notify($1, $2)", channel, saves); err != nil {
+		if _, err := s.pool.Exec(s.life.Open, "SELECT pg_notify($1, $2)", channel, saves); err != nil {
 			pause = reconnectAfter
 			board.Signal(s.saved)
 		}
-		board.Sleep(s.ctx, pause)
+		board.Sleep(s.life.Open, pause)
 	}
 }
 
 // receive hints the watchers for every notice, and whenever it has connected, since it may have missed notices.
-func (s *Store) receive() {
-	for s.ctx.Err() == nil {
-		_ = s.listen(s.ctx) // while it fails, watchers read by themselves every few seconds
-		board.Sleep(s.ctx, reconnectAfter)
+func (s *Store) receive(config *pgx.ConnConfig) {
+	for s.life.Open.Err() == nil {
+		_ = s.listen(s.life.Open, config) // while it fails, watchers read by themselves every few seconds
+		board.Sleep(s.life.Open, reconnectAfter)
 	}
 }
 
 // listen receives notices on a connection of its own.
-func (s *Store) listen(ctx context.Context) error {
-	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
+func (s *Store) listen(ctx context.Context, config *pgx.ConnConfig) error {
+	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return err
 	}
@@ -146,7 +145,7 @@ func (s *Store) listen(ctx context.Context) error {
 		return err
 	}
 	for { // first without a notice: one that was sent before may never come, and its save is read now
-		s.watchers.Send()
+		s.life.Hint()
 		if _, err := conn.WaitForNotification(ctx); err != nil {
 			return err
 		}
@@ -161,11 +160,7 @@ func closeConn(conn *pgx.Conn) {
 
 // Watch implements board.Store.
 func (s *Store) Watch(ctx context.Context, hint func()) error {
-	if err := s.enter(ctx); err != nil {
-		return fmt.Errorf("watch store: %w", err)
-	}
-	defer s.work.Done()
-	return s.watchers.Watch(ctx, s.ctx.Done(), hint, settleAfter, nil, func() (time.Duration, error) {
+	return s.life.Watch(ctx, hint, settleAfter, nil, func() (time.Duration, error) {
 		hint()
 		return 0, nil
 	})

@@ -29,11 +29,9 @@ type Store struct {
 	tables.Reader
 	tables.Health
 	path      string
-	log       string         // SQLite's log (-wal), beside the file
-	temporary string         // the folder that Close removes; empty for none
-	pragmas   []string       // more pragmas of the writing connection
-	work      sync.WaitGroup // running calls and watches
-	watchers  tables.Hints
+	log       string      // SQLite's log (-wal), beside the file
+	temporary string      // the folder that Close removes; empty for none
+	pragmas   []string    // more pragmas of the writing connection
 	reading   chan *file  // one slot, used as a lock: the database to read from; nil if not open
 	had       atomic.Bool // the file was open once, so that one must be there
 
@@ -42,10 +40,8 @@ type Store struct {
 	batches atomic.Int64   // committed transactions, for tests
 
 	keep board.Keep
-	mu   sync.Mutex         // held while work is added to, and while Close ends ctx
-	ctx  context.Context    // ends with Close
-	stop context.CancelFunc // ends ctx
-	end  func() error       // waits for running calls, and closes what is open; once
+	life *tables.Life
+	end  func() error // waits for running calls, and closes what is open; once
 }
 
 var _ board.Store = (*Store)(nil)
@@ -66,11 +62,10 @@ func Open(path string, keep board.Keep) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{path: path, log: path + "-wal", keep: keep, reading: make(chan *file, 1), queue: make(chan *request, maxBatch)}
+	s := &Store{path: path, log: path + "-wal", keep: keep, life: tables.NewLife(keep.Before), reading: make(chan *file, 1), queue: make(chan *request, maxBatch)}
 	s.reading <- nil
 	s.Reader = tables.NewReader(queries(), s.query, &s.Health)
 	s.end = sync.OnceValue(s.release)
-	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.writing.Go(s.writeLoop)
 	return s, nil
 }
@@ -92,9 +87,7 @@ func Temporary(keep board.Keep) (*Store, error) {
 // Close implements board.Store. It waits for running calls, but no longer than twice the grace period: on a very slow
 // disk the last commit may end later. The hint function of Watch must not call it.
 func (s *Store) Close() error {
-	s.mu.Lock()
-	s.stop()
-	s.mu.Unlock()
+	s.life.End()
 	ended := make(chan error, 1)
 	go func() { ended <- s.end() }()
 	select {
@@ -106,7 +99,7 @@ func (s *Store) Close() error {
 }
 
 func (s *Store) release() error {
-	s.work.Wait()
+	s.life.Work.Wait()
 	close(s.queue)
 	s.writing.Wait()
 	f := <-s.reading
@@ -117,20 +110,6 @@ func (s *Store) release() error {
 	if err != nil {
 		return fmt.Errorf("close store: %w", err)
 	}
-	return nil
-}
-
-// enter registers a call for which Close waits until s.work.Done, or returns [board.ErrClosed] after Close.
-func (s *Store) enter(ctx context.Context) error {
-	if s.keep.Before != nil {
-		s.keep.Before(ctx)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ctx.Err() != nil {
-		return board.ErrClosed
-	}
-	s.work.Add(1)
 	return nil
 }
 
@@ -270,10 +249,10 @@ func scanSnapshot(rows tables.Rows) (todo.Snapshot, error) {
 
 // query is the [tables.Query] of the store. It finds no rows if there is no file yet. It waits for a locked file.
 func (s *Store) query(ctx context.Context, what, query string, args []any, read func(tables.Rows) error) error {
-	if err := s.enter(ctx); err != nil {
+	if err := s.life.Enter(ctx); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	defer s.work.Done()
+	defer s.life.Work.Done()
 	try := func() error {
 		f, err := s.use(ctx)
 		if f == nil || err != nil {

@@ -55,10 +55,10 @@ func (s *Store) Alive(process string) bool {
 // Watch implements board.Store. It hints saves through this store at once, and others when SQLite's data_version
 // changed, which it reads when a process touches the file [savedSuffix]. As it lasts long, it has its own connection.
 func (s *Store) Watch(ctx context.Context, hint func()) error {
-	if err := s.enter(ctx); err != nil {
+	if err := s.life.Enter(ctx); err != nil {
 		return fmt.Errorf("watch store: %w", err)
 	}
-	defer s.work.Done()
+	defer s.life.Work.Done() // Close waits until what follows is closed
 	var open *file
 	var last int64
 	var spool time.Time
@@ -68,7 +68,7 @@ func (s *Store) Watch(ctx context.Context, hint func()) error {
 		others.close()
 		s.removeFolder()
 	}()
-	return s.watchers.Watch(ctx, s.ctx.Done(), hint, 0, others.heard, func() (again time.Duration, err error) {
+	return s.life.Watch(ctx, hint, 0, others.heard, func() (again time.Duration, err error) {
 		before, now, left := open, int64(0), time.Time{}
 		again = lookOften
 		if info, err := os.Stat(s.path + SpoolSuffix); err == nil {

@@ -55,10 +55,10 @@ func (r *request) call(w *writer) {
 // Update implements board.Store. It queues a request and waits for the writer's answer. When ctx ends it withdraws the
 // request, or, if that has begun, returns board.ErrUnknownOutcome after the grace period.
 func (s *Store) Update(ctx context.Context, _ board.Key, change func(board.Tx) error) error {
-	if err := s.enter(ctx); err != nil {
+	if err := s.life.Enter(ctx); err != nil {
 		return err
 	}
-	defer s.work.Done()
+	defer s.life.Work.Done()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (s *Store) writeLoop() {
 // commit runs a batch in one transaction and answers its requests. If one of several fails, each runs alone instead.
 func (s *Store) commit(w *writer, batch []*request) {
 	err := w.beginTx()
-	for err != nil && busy(err) && s.ctx.Err() == nil {
+	for err != nil && busy(err) && s.life.Open.Err() == nil {
 		time.Sleep(2 * time.Millisecond) // not every busy error comes after busy_timeout
 		err = w.beginTx()
 	}
@@ -125,7 +125,7 @@ func (s *Store) commit(w *writer, batch []*request) {
 	}
 	if stored {
 		s.batches.Add(1)
-		s.watchers.Send()
+		s.life.Hint()
 	}
 	for _, req := range batch {
 		if err != nil {

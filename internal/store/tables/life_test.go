@@ -10,20 +10,20 @@ import (
 
 // A watch that begins while hints are sent ends when it should.
 func TestWatchBeginsAmongHints(t *testing.T) {
-	var h tables.Hints
+	l := tables.NewLife(nil)
 	sending, stop := context.WithCancel(t.Context())
 	defer stop()
 	for range 4 {
 		go func() {
 			for sending.Err() == nil {
-				h.Send()
+				l.Hint()
 			}
 		}()
 	}
 	for n := range 20_000 {
 		ctx, end := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- h.Watch(ctx, nil, end, 0, nil, nil) }()
+		go func() { done <- l.Watch(ctx, end, 0, nil, nil) }()
 		select {
 		case err := <-done:
 			if err != nil {

@@ -1,0 +1,97 @@
+package tables
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/todo-mcp/todo-mcp/internal/board"
+)
+
+// Life is the time for which a store is open, with the calls that run and the watchers.
+type Life struct {
+	Open context.Context // ends when the store is closed
+	Work sync.WaitGroup  // the calls that run, and what the store does by itself
+
+	end    context.CancelFunc
+	before func(context.Context)
+	mu     sync.Mutex // held while Enter adds to Work, and while Open ends
+	slots  sync.Map   // one of each watcher, for one hint: a slow watcher gets one hint for many saves
+}
+
+// NewLife returns the life of a store that calls before, unless it is nil, when a call begins.
+func NewLife(before func(context.Context)) *Life {
+	l := &Life{before: before}
+	l.Open, l.end = context.WithCancel(context.Background())
+	return l
+}
+
+// Enter registers a call, which must end with Work.Done. After End it returns [board.ErrClosed].
+func (l *Life) Enter(ctx context.Context) error {
+	if l.before != nil {
+		l.before(ctx)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.Open.Err() != nil {
+		return board.ErrClosed
+	}
+	l.Work.Add(1)
+	return nil
+}
+
+// End ends Open. Then Work only becomes less.
+func (l *Life) End() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.end()
+}
+
+// Hint hints every watcher that has no hint waiting already.
+func (l *Life) Hint() {
+	for slot := range l.slots.Range {
+		board.Signal(slot.(chan struct{}))
+	}
+}
+
+// Watch calls hint at once and after each Hint. It calls look a time settle after it began and, if settle > 0, after
+// each hint; whenever told receives; and after the time that the last look returned (0: none). It returns look's error,
+// [board.ErrClosed] after End, or nil when ctx ends.
+func (l *Life) Watch(ctx context.Context, hint func(), settle time.Duration, told <-chan struct{},
+	look func() (again time.Duration, err error)) error {
+	if err := l.Enter(ctx); err != nil {
+		return fmt.Errorf("watch store: %w", err)
+	}
+	defer l.Work.Done()
+	slot := make(chan struct{}, 1)
+	l.slots.Store(slot, true)
+	defer l.slots.Delete(slot)
+	again := time.NewTimer(settle)
+	defer again.Stop()
+	hint()
+	for ctx.Err() == nil {
+		select {
+		case <-slot:
+			if hint(); settle > 0 {
+				again.Reset(settle)
+			}
+			continue
+		case <-again.C:
+		case <-told:
+		case <-l.Open.Done():
+			return fmt.Errorf("watch store: %w", board.ErrClosed)
+		case <-ctx.Done():
+			return nil
+		}
+		next, err := look()
+		if err != nil && ctx.Err() == nil {
+			return fmt.Errorf("watch store: %w", err)
+		}
+		again.Stop()
+		if next > 0 {
+			again.Reset(next)
+		}
+	}
+	return nil
+}
