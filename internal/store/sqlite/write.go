@@ -110,8 +110,9 @@ func (s *Store) commit(w *writer, batch []*request) {
 	batch = slices.DeleteFunc(batch, func(r *request) bool { return !r.claimed.CompareAndSwap(false, true) }) // withdrawn
 	stored := false
 	if err == nil {
-		stored, err = w.write(batch)
-		err = describe(s.path, err)
+		if stored, err = w.write(batch); err != nil {
+			err = describe(s.path, err)
+		}
 	}
 	if errors.Is(err, errTogether) {
 		for _, req := range batch {
@@ -325,6 +326,12 @@ func (w *writer) notice(now int64) error {
 // errTogether means that a request failed after it had written, so that those before it are rolled back, too.
 var errTogether = errors.New("one of several requests failed")
 
+// isAboutOne reports whether an error of the store concerns the request alone in which it happened.
+func isAboutOne(err error) bool {
+	return errors.Is(err, tables.ErrEncode) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
+		failedWith(err, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_CONSTRAINT)
+}
+
 // write runs the requests of a batch, sets the error of each, and commits. If it returns an error, no request was stored,
 // unless the error wraps board.ErrUnknownOutcome.
 func (w *writer) write(batch []*request) (stored bool, err error) {
@@ -335,11 +342,9 @@ func (w *writer) write(batch []*request) (stored bool, err error) {
 		before := w.ran
 		w.Failed = nil
 		req.call(w)
-		isAboutOne := errors.Is(w.Failed, tables.ErrEncode) || errors.Is(w.Failed, context.Canceled) || errors.Is(w.Failed, context.DeadlineExceeded) ||
-			failedWith(w.Failed, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_CONSTRAINT)
 		wrote := w.ran > before
 		switch {
-		case w.Failed != nil && !isAboutOne:
+		case w.Failed != nil && !isAboutOne(w.Failed):
 			return false, w.Failed
 		case req.err != nil && wrote:
 			w.forget() // it may have what is rolled back

@@ -100,14 +100,14 @@ func (s *Saver) Save(ctx context.Context, next todo.Snapshot) (saved todo.Snapsh
 		if err := s.save(ctx, next); err != nil {
 			return err
 		}
-		saved, err = s.newest(ctx, next.List.ID)
+		saved, err = s.Load(ctx, next.List.ID, 0)
 		return err
 	})
 	return saved, err
 }
 
 func (s *Saver) save(ctx context.Context, next todo.Snapshot) error {
-	before, err := s.newest(ctx, next.List.ID)
+	before, err := s.Load(ctx, next.List.ID, 0)
 	if errors.Is(err, board.ErrDamaged) {
 		before = todo.Snapshot{List: next.List}
 		err = s.DB.Scan(ctx, s.sql.lockList, []any{next.List.ID}, &before.List.Principal, &before.Revision, new(int64), &before.Deleted)

@@ -92,16 +92,11 @@ func (s *Saver) Do(ctx context.Context, what string, run func() error) error {
 }
 
 // Load implements [board.Tx].
-func (s *Saver) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
-	if revision != 0 && s.Memory.Lists[list].Revision != revision {
+func (s *Saver) Load(ctx context.Context, list string, revision int64) (found todo.Snapshot, err error) {
+	found, isKnown := s.Memory.Lists[list]
+	if revision != 0 && found.Revision != revision {
 		return s.Reader.Load(ctx, list, revision)
 	}
-	return s.newest(ctx, list)
-}
-
-// newest returns the newest revision of a list, or [board.ErrNotFound].
-func (s *Saver) newest(ctx context.Context, list string) (found todo.Snapshot, err error) {
-	found, isKnown := s.Memory.Lists[list]
 	if !isKnown {
 		if found, err = s.DB.LockList(ctx, list); err != nil && !errors.Is(err, board.ErrNotFound) {
 			return found, err
