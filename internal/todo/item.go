@@ -55,21 +55,15 @@ func Statuses() []Status {
 	return all
 }
 
-// rule returns the rule of a status; the zero value for a status that is no core status.
-func (s Status) rule() rule {
-	for _, r := range rules {
-		if r.status == s {
-			return r
-		}
-	}
-	return rule{}
+// HasReason reports whether an item in this status may have a reason.
+func (s Status) HasReason() bool {
+	return slices.ContainsFunc(rules, func(r rule) bool { return r.status == s && r.hasReason })
 }
 
-// HasReason reports whether an item in this status may have a reason.
-func (s Status) HasReason() bool { return s.rule().hasReason }
-
 // Settled reports whether nothing more is expected of an item in this status.
-func (s Status) Settled() bool { return s.rule().settled }
+func (s Status) Settled() bool {
+	return slices.ContainsFunc(rules, func(r rule) bool { return r.status == s && r.settled })
+}
 
 // Item is one step of a plan.
 type Item struct {
@@ -254,7 +248,7 @@ func (v View) Core(word string) (Status, bool) {
 			return r.status, true
 		}
 	}
-	if v.Unlisted && s.rule().status == s {
+	if v.Unlisted && slices.Contains(Statuses(), s) {
 		return s, true
 	}
 	return "", false
