@@ -83,20 +83,10 @@ func (w *follower) Close() {
 	delete(w.feed.followers, w)
 }
 
-// deliverOwn hands a call of this process to followers of calls.
-func (f *feed) deliverOwn(out Outcome) {
-	call := Call{List: out.After, Changed: out.Changed}
-	if !call.Changed {
-		call.ID = NewID()[:callIDLength]
-	}
+// deliver delivers a call to those followers of calls, or of revisions, that want its list.
+func (f *feed) deliver(c Call, toCalls bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	f.deliver(call, true)
-}
-
-// deliver delivers a call to those followers of calls, or of revisions, that want its list. The caller must hold mu,
-// for reading.
-func (f *feed) deliver(c Call, toCalls bool) {
 	for w := range f.followers {
 		if w.calls == toCalls && w.want(c.List) {
 			w.keep(c)
@@ -154,12 +144,10 @@ func (f *feed) pull(from int64) (to int64, err error) {
 			return to, err
 		}
 	}
-	f.mu.RLock()
-	defer f.mu.RUnlock()
 	for _, s := range fresh {
 		call := Call{List: s, Changed: true}
 		f.deliver(call, false)
-		// Calls of this process were delivered by deliverOwn. A snapshot without an operation is no call.
+		// Lists.Apply delivers the calls of this process. A snapshot without an operation is no call.
 		if from != unknownSeq && s.Writer.Process != f.process && s.Operation.ID != "" {
 			f.deliver(call, true)
 		}

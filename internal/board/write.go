@@ -62,7 +62,11 @@ func (l Lists) Apply(ctx context.Context, w Write) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, fmt.Errorf("write list: %w", err)
 	}
-	b.feed.deliverOwn(out)
+	call := Call{List: out.After, Changed: out.Changed}
+	if !call.Changed {
+		call.ID = NewID()[:callIDLength]
+	}
+	b.feed.deliver(call, true)
 	return out, nil
 }
 
