@@ -113,6 +113,8 @@ func number(name, text string, def int64) (int64, error) {
 // it sends may not see the answer.
 const maxDrained = 8 << 20
 
+var tooLarge = newError(http.StatusRequestEntityTooLarge, "the body is larger than %d bytes", todo.MaxRequest)
+
 // ReadJSON reads the body of a request. It must be JSON, have at most [todo.MaxRequest] bytes and arrive within the
 // client timeout (BAD-INPUT 8 and 10).
 func (r *Request) ReadJSON(w http.ResponseWriter) ([]byte, *Error) {
@@ -122,7 +124,6 @@ func (r *Request) ReadJSON(w http.ResponseWriter) ([]byte, *Error) {
 	if r.Header.Get("Content-Encoding") != "" {
 		return nil, newError(http.StatusUnsupportedMediaType, "compressed bodies are not taken: leave out Content-Encoding")
 	}
-	tooLarge := newError(http.StatusRequestEntityTooLarge, "the body is larger than %d bytes", todo.MaxRequest)
 	if r.ContentLength > maxDrained {
 		return nil, tooLarge
 	}
