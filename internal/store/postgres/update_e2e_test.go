@@ -28,8 +28,10 @@ import (
 
 type trips struct{ n atomic.Int64 }
 
-func (c *trips) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
-	c.n.Add(1)
+func (c *trips) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	if !strings.Contains(data.SQL, "pg_notify") { // which nobody waits for
+		c.n.Add(1)
+	}
 	return ctx
 }
 func (c *trips) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
@@ -74,7 +76,9 @@ func TestRoundTrips(t *testing.T) {
 		if err != nil || !out.Changed {
 			t.Fatal(step.what, out, err)
 		}
-		person.List = out.After.List.ID
+		if step.target == &agent {
+			person.List = out.After.List.ID
+		}
 		if got := c.n.Load(); got != step.want {
 			t.Errorf("%s: %d round trips, want %d", step.what, got, step.want)
 		}
