@@ -20,8 +20,8 @@ type Day struct {
 	To   time.Time `json:"to"`   // the next midnight, or that after the last day
 	Tally
 	Projects []DayProject `json:"projects"` // the one that changed last first; not nil
-	// More is true if lists beyond [MaxDayLists], or items beyond maxDayTexts, are left out: of the lists that
-	// changed longest ago. The numbers count all items of the lists that are here, also those left out.
+	// More is true if lists beyond [MaxDayLists], or items beyond maxDayTexts, are left out. The lists that changed
+	// last are kept. The numbers count left-out items of kept lists, but no left-out lists.
 	More bool `json:"more,omitempty"`
 }
 

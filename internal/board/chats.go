@@ -81,7 +81,8 @@ func (l Lists) Hear(ctx context.Context, c Conversation, heard func(c *todo.Chat
 	return was, nil
 }
 
-// HearKey makes a key lead to a conversation's chat for a time, at most [KeyAge]; see [Lists.Keyed]. The chat goes on.
+// HearKey makes a key lead to a conversation's chat for a time, at most [KeyAge]; see [Lists.Keyed]. It also calls
+// [todo.Chat.GoOn].
 func (l Lists) HearKey(ctx context.Context, c Conversation, kind KeyKind, text string, lasts time.Duration) error {
 	_, err := l.Hear(ctx, c, func(c *todo.Chat, _ time.Time) { c.GoOn() }, func(tx Tx, chat string) error {
 		return tx.SetKey(ctx, l.chatKey(kind, text), chat, l.board.now().Add(lasts))

@@ -126,9 +126,9 @@ func (f *feed) watchStore(hint func()) {
 	}
 }
 
-// pull delivers what was saved after a Seq, and returns the Seq up to which it has read. If the Seq is not known it
-// delivers the newest snapshot of every list to watchers, which may have missed it, and none to followers of calls,
-// for whom it would be a new call (docs/spec/variants.md W2).
+// pull delivers what was saved after a Seq, and returns the Seq up to which it has read. If the Seq is not known,
+// watchers get the newest snapshot of every list, as they may have missed it. Followers of calls then get nothing:
+// they would take each snapshot for a new call (docs/spec/variants.md W2).
 func (f *feed) pull(from int64) (to int64, err error) {
 	ctx := f.open
 	if to, err = f.store.Position(ctx); err != nil || to == from {

@@ -46,8 +46,8 @@ const (
 
 // Leaving returns the ids of those of some lists that may be removed to make room, at most
 // [MaxAbandoned], in the order of [todo.Spare] and then of their last change, the oldest first. It
-// leaves out lists of which others than the chat that began them have seen the only revision,
-// lists that a chat which is here holds, and unless room is short, lists that a person looked at.
+// leaves out open lists that others than the chat that began them have seen, and lists that a chat
+// which is here holds. Unless room is short, it also leaves out lists that a person looked at.
 // r reads who knows these lists, and server is as [Store.Alive].
 func Leaving(ctx context.Context, r Reader, some []todo.Snapshot, isShort bool, now time.Time, server func(process string) bool) (ids []string, err error) {
 	some = slices.DeleteFunc(slices.Clone(some), func(s todo.Snapshot) bool { return s.Spare() < todo.SpareUnseen })

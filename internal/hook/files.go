@@ -225,8 +225,8 @@ func (s sessions) lookAtCodex(ctx context.Context, home string, lists board.List
 	}
 }
 
-// tell records what the process does in its chat, unless a hook told of something later. The chat must be
-// known by hooks of the same process or, for Codex, be in a turn.
+// tell records in the chat what its client does, unless the chat knows something newer or has ended. The chat must
+// be one that a hook of the same process reported or, for Codex, be in a turn.
 func (s session) tell(ctx context.Context, lists board.Lists) error {
 	host, who := process.ID(s.Process), board.Conversation{Key: todo.ChatKey(s.ID)}
 	if host == "" && !s.failed || s.ID == "" || len(s.ID) > todo.MaxLabel {

@@ -35,8 +35,8 @@ type hookSetup struct {
 	asks              bool        // the client asks a person to trust new hooks, as it starts
 }
 
-// hookEntry is a hook for an event; without a kind it comes with any kind. The matcher selects tools, or causes
-// of a start, with | between them; empty selects all.
+// hookEntry is a hook for an event. Without a kind it is installed if any kind is chosen. The matcher selects tools,
+// or causes of a start, with | between them; empty selects all.
 type hookEntry struct {
 	kind           Kind
 	event, matcher string

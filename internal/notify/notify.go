@@ -42,7 +42,7 @@ const (
 	restAfter, restShare = time.Second, 20
 	// lookTimeout bounds one look.
 	lookTimeout = 10 * time.Second
-	// maxLists is how many lists are read, the last changed first, if they changed at most recent ago.
+	// maxLists is how many lists are read, the last changed first, and recent how long ago they may have changed.
 	maxLists, recent = 2000, 24 * time.Hour
 	// maxAtOnce is how many notices of a principal's lists a process sends at once, and perHour how many more an hour.
 	maxAtOnce, perHour = 30, 60

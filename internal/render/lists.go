@@ -24,8 +24,7 @@ const (
 )
 
 // Lists returns a table with a row for each list, at most width cells wide; 0 or less means no limit. found has where
-// a search found a list. An archived list has the list that replaced it, which is among snaps or others, in place of
-// its state.
+// a search found a list. A list that another replaced names it, by its title if it is among snaps or others.
 func Lists(snaps []todo.Snapshot, states map[string]todo.Standing, found map[string]todo.Said, now time.Time, width int, others ...todo.Snapshot) string {
 	if len(snaps) == 0 {
 		return "No lists\n"

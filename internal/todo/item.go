@@ -1,8 +1,8 @@
 // Package todo is the model of todo-mcp: items, lists, snapshots, and the changes that lead from one snapshot
 // to the next. All of it is pure: it reads no store and waits for nothing.
 //
-// It promises two things. A snapshot is immutable and complete. A change that writes back
-// unchanged what a variant showed loses nothing of the list, whichever variant
+// It promises two things. A snapshot is immutable and complete. And a list loses nothing
+// when a caller writes back unchanged what its tool variant showed, whichever variant
 // wrote the list before (projection equality, see [View]).
 //
 // The package imports only the standard library and Unicode's normal forms.

@@ -38,7 +38,7 @@ func (e PersonEdit) has(text string) bool {
 	return slices.ContainsFunc(e.wordings(), func(w string) bool { return Fold(w) == folded })
 }
 
-// replacing returns the edit after a person replaced others by a text, in a revision. It remembers
+// replacing returns the edit after a person's text replaced other texts, in a revision. It remembers
 // [MaxReplaced] replaced texts: the last ones, and the first, which an agent wrote.
 func (e PersonEdit) replacing(to string, revision int64, others ...string) PersonEdit {
 	var replaced []string
@@ -262,7 +262,8 @@ func (d *Draft) keepAdded(saw Snapshot) (kept []Difference) {
 	return kept
 }
 
-// keepDeleted leaves out what a person deleted and the agent sends as new, unless it insists.
+// keepDeleted removes and returns items that an agent sends again after a person deleted them. After [MaxRepeats]
+// removals such an item stays.
 func (d *Draft) keepDeleted() (kept []Difference) {
 	gone, items, known := slices.Clone(d.next.Gone), make([]Item, 0, len(d.next.Items)), Near(d.Before.Items)
 	for n, item := range d.next.Items {

@@ -144,7 +144,7 @@ func (m *model) standing(s todo.Snapshot) todo.Standing {
 	return s.Stands(agent, m.now)
 }
 
-// states returns the state of each list alone.
+// states returns the state of each list by its id, without its sub-agents.
 func (m *model) states(lists ...todo.Snapshot) map[string]todo.Standing {
 	states := make(map[string]todo.Standing, len(lists))
 	for _, l := range lists {

@@ -170,8 +170,8 @@ func (i *Issuer) panel(back string) (*oauth2.Config, oauth2.AuthCodeOption, erro
 	}, oauth2.SetAuthURLParam("resource", i.Audience), nil
 }
 
-// SignIn returns the address of the issuer's page for signing in, from which a person returns to back with a code
-// (authorization code with PKCE).
+// SignIn returns the address of the issuer's page for signing in. That page sends the person with a code to the
+// address in back (authorization code with PKCE).
 func (i *Issuer) SignIn(back, state, verifier string) (string, error) {
 	panel, resource, err := i.panel(back)
 	if err != nil {

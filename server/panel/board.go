@@ -194,7 +194,8 @@ func kindPage(r *edge.Request, s groups, show string) (page boardPage, err error
 	return page, err
 }
 
-// activePage returns the board, active lists by project and then those that rest, or the page of a project.
+// activePage returns the page of a project or, if project is nil, the board. Both show active lists first, then those
+// left open and those finished today.
 func activePage(s groups, project *string) (page boardPage, err error) {
 	page = boardPage{frame: frame{head: "Active", sum: summary(s.Active), show: "active"}}
 	room, cards, rows := cardsOfBoard, cardsOfGroup, rowsOfGroup

@@ -217,7 +217,8 @@ function follow() {
     if (!d.gone) {
       const id = list ? 'main' : 'row-' + d.id, e = parse(d.pieces[id]);
       d.pieces[id] = e;
-      Object.assign(d, d.now = stands(list ? e.querySelector('#head') : e));
+      d.now = stands(list ? e.querySelector('#head') : e);
+      Object.assign(d, d.now);
     }
     news(d);
     later(d.id, () => list ? showPage(d) : show(d));

@@ -26,7 +26,7 @@ func runCommands(program, file, folder string) error {
 	}
 	exported := filepath.Join(folder, "all.ndjson")
 	fmt.Println("\n| command | ms | MB |\n|---|---:|---:|")
-	for _, c := range []string{"version", "show", "lists", "lists --all", "lists --state open", "lists --search Deploy", "lists --search Deploy --history", "lists --search zebra --history",
+	for _, c := range []string{"version", "show", "lists", "lists --all", "lists --state open", "lists --search Deploy", "lists --search zebra",
 		"today", "doctor --addr 127.0.0.1:0", "prune --dry-run", "check", "backup " + filepath.Join(folder, "copy.db"), "export", "import " + exported} {
 		store := file
 		if strings.HasPrefix(c, "import") {

@@ -294,7 +294,8 @@ func (t *tx) See(ctx context.Context, c board.Seen) error {
 	return t.Saver.See(ctx, c)
 }
 
-// Named implements board.Tx. It locks nothing, since some have locked the list by then and some have not.
+// Named implements board.Tx. It does not lock the name: some callers have locked the list before and some have not, so
+// two could wait for each other. [tx.lockName] locks and checks it later.
 func (t *tx) Named(ctx context.Context, principal, name string) (list string, err error) {
 	list, err = t.Reader.Named(ctx, principal, name)
 	if of := [2]string{principal, name}; err == nil && !t.locked[lockedName(of)] {

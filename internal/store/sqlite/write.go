@@ -150,9 +150,9 @@ type writer struct {
 	seen   int64 // SQLite's data_version when the last transaction began; 0 for none
 	logged int64 // the size of the log when it was last looked at
 
-	// What goes with the Memory:
+	// These are forgotten with the Memory:
 	seq   int64 // the last that was given; 0 for unknown
-	size  int64 // of the file when it was last measured, minus four times Memory.Put then
+	size  int64 // this plus four times Memory.Put is an upper bound of the file's size
 	sized int   // how many more calls may use size
 }
 

@@ -135,7 +135,7 @@ func (r Reader) Find(ctx context.Context, q board.Query) ([]todo.Snapshot, error
 	return atMostGood(ctx, r, "read snapshots", sql, q.Limit, r.sql.of.Snapshot, args...)
 }
 
-// saying returns of each list the last revision that has the text of the query, from the rows of all that may have it.
+// saying returns each list's newest revision with the text of the query. sql selects all revisions that may have it.
 func (r Reader) saying(ctx context.Context, q board.Query, sql string, args []any) (found []todo.Snapshot, err error) {
 	err = r.query(ctx, "search snapshots", sql, args, func(rows Rows) error {
 		found = nil
