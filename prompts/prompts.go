@@ -64,8 +64,8 @@ var English = sync.OnceValue(func() *Texts {
 	return t
 })
 
-// read reads the texts of a folder in place of those that were read before. Without a file the earlier text stays. A
-// user's own text also replaces the long one.
+// read reads the texts in a folder, which replace those read before. Where the folder lacks a file, the text read
+// before stays. A user's own description of a tool (isOwn) also replaces the tool's long one.
 func (t *Texts) read(folder fs.FS, isOwn bool) error {
 	names, _ := fs.Glob(embedded, "*.md") // a valid pattern has no error
 	for _, name := range names {          // TodoWrite.long.md before TodoWrite.md

@@ -15,8 +15,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
-// addTool adds a tool whose calls do answers. A model's mistakes become results in the words of tool; nil has none.
-// Other errors become JSON-RPC errors, see [Server.failed]. Only [Server.listTools] describes tools.
+// addTool adds a tool; do answers its calls. A model's mistake becomes a result in the tool's words, unless tool is
+// nil. Other errors become JSON-RPC errors, see [Server.failed]. Only [Server.listTools] describes tools.
 func (s *Server) addTool(name string, tool *tools.Tool, do func(*request, *tools.Tool) (tools.Result, error)) {
 	s.mcp.AddTool(mcp.NewToolWithRawSchema(name, "", nil), func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		r := identified(ctx, req.Params.Meta)
@@ -51,10 +51,10 @@ func (s *Server) remind(r *request, tool *tools.Tool, err error, refusal tools.R
 	return refusal
 }
 
-// reads are unlisted names by which models, which know them from other products, look for a tool that reads the list.
+// reads are unlisted names of tools that read the list in other products: models try them here too.
 var reads = []string{"TodoRead", "todo_read", "read_todos"}
 
-// read answers a call by a name in reads as a read by the tool that the client is listed.
+// read answers a call by a name in reads with the list, in the form of the first tool that the client is listed.
 func (s *Server) read(r *request, _ *tools.Tool) (tools.Result, error) {
 	list, err := r.show(board.Target{Conversation: r.who})
 	if err != nil {
@@ -123,13 +123,13 @@ func (s *Server) call(r *request, tool *tools.Tool) (tools.Result, error) {
 	return tool.Result(call, out), nil
 }
 
-// findLeft finds an open list that an earlier session may have left to a caller whose own list is first, or none. A
-// failure is ignored.
+// findLeft sets r.left to an open list that an earlier session may have left to the caller. first is the caller's own
+// list if that is new; zero if the caller has none. An error is ignored.
 func (r *request) findLeft(first todo.List) {
 	r.left, _ = r.lists.Left(r.ctx, board.Target{Conversation: r.who}, first.ID)
 }
 
-// show returns the list that a call means; one of revision 0 if its conversation has none.
+// show returns the list that a call means. If the conversation has none, its revision is 0, and findLeft is called.
 func (r *request) show(target board.Target) (todo.Snapshot, error) {
 	list, err := r.lists.Show(r.ctx, target)
 	if errors.Is(err, board.ErrNotFound) && target.List == "" {
@@ -144,8 +144,8 @@ type Structured string
 
 // The settings of [Config.Structured].
 const (
-	// StructuredAuto leaves it out for clients that show it to their models, where it would repeat the list that the
-	// model has just written.
+	// StructuredAuto leaves structured content out for clients that show it to their models: it would repeat the list
+	// that the model has just written.
 	StructuredAuto   Structured = "auto"
 	StructuredAlways Structured = "always"
 	StructuredNever  Structured = "never"
@@ -155,8 +155,8 @@ const (
 	// Keys in a result's _meta.
 	metaList    = "todo-mcp/list"    // a [tools.ListState]
 	metaDisplay = "todo-mcp/display" // the display that the structured content would have
-	// Keys in a tool's _meta for Claude Code: without metaAlwaysLoad its model sees the tool's bare name until it
-	// searches, and metaSearchHint is found by the search beside name and description.
+	// Keys in a tool's _meta for Claude Code. Without metaAlwaysLoad its model sees only the tool's name until it
+	// searches for tools; the search looks in name, description and metaSearchHint.
 	metaAlwaysLoad = "anthropic/alwaysLoad"
 	metaSearchHint = "anthropic/searchHint"
 	searchHint     = "todo list, task list, plan, checklist"
@@ -169,9 +169,9 @@ func (s *Server) getsStructured(c clients.Client) bool {
 	return c.Sees == "" || c.Sees == clients.SeesText
 }
 
-// listsOutput reports whether tools are listed with their output schemas. A client complains about results that lack
-// the structured content of a listed schema, so none is listed where a result may lack it. The sessionless protocol
-// requires one listing for all clients.
+// listsOutput reports whether tools are listed with their output schemas. A client complains about a result without
+// structured content if its tool has an output schema. So no schema is listed where a result may lack that content. The
+// sessionless protocol requires one listing for all clients.
 func (s *Server) listsOutput(r *request) bool {
 	if r.message.Modern {
 		return s.Structured == StructuredAlways
@@ -179,8 +179,8 @@ func (s *Server) listsOutput(r *request) bool {
 	return s.getsStructured(clients.Find(r.Client.Name))
 }
 
-// answer returns a tool's result for the client, with the list that an earlier session left open if the call found
-// none.
+// answer returns a tool's result for the client. It adds r.left, the list that an earlier session left open, if one was
+// found.
 func (s *Server) answer(r *request, result tools.Result) *mcp.CallToolResult {
 	if r.left.Revision > 0 {
 		result.Text += "\n" + tools.Left(s.Texts.Words, r.left)
@@ -199,7 +199,7 @@ func (s *Server) answer(r *request, result tools.Result) *mcp.CallToolResult {
 	} else if result.Display != nil {
 		meta[metaDisplay] = result.Display
 	}
-	// A model that is shown the whole result is spared the _meta, which would double what it reads.
+	// Clients that show their model the whole result get no _meta: it would double what the model reads.
 	if len(meta) > 0 && known.Sees != clients.SeesWholeResult {
 		out.Meta = &mcp.Meta{AdditionalFields: meta}
 	}

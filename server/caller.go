@@ -38,9 +38,9 @@ const sessionLasts = 30 * time.Minute
 var chatFields = []string{metaConversation, clients.MetaVSCode, metaCodexThread, clients.MetaOpencode, "sessionID",
 	clients.MetaAntigravity, clients.MetaZCode}
 
-// identified returns the request that a context belongs to, with who sent it by its _meta, which may be nil. The
-// first step that applies decides the key of the conversation (docs/spec/architecture.md, "Who is calling"). If what
-// a hook said about the call cannot be read, the call counts as one without a hook.
+// identified returns the request in a context, with its caller set from the client's session and from meta, which may
+// be nil. The first case that applies decides the key of the conversation (docs/spec/architecture.md, "Who is
+// calling"). If what a hook said about the call cannot be read, the call counts as one without a hook.
 func identified(ctx context.Context, meta *mcp.Meta) *request {
 	r := mcpserver.ClientSessionFromContext(ctx).(*request)
 	r.ctx, r.lists, r.said = ctx, r.server.Board.For(r.Identity), nil
@@ -115,15 +115,15 @@ func (r *request) readMeta(meta *mcp.Meta) {
 	}
 }
 
-// proved is the chat that a process's client was last proved to serve. What was written before any proof passes to
-// the first such chat with its first write.
+// proved is the chat that a process's client was last proved to serve. When the first proved chat first writes, it
+// takes over what was written before any proof.
 type proved struct {
 	key, host string
 	isFirst   bool
 }
 
-// remember notes which chat a stdio client, which serves one at a time, is proved to serve. Later calls without proof
-// count as of that chat, and what only the process was known to have written passes to it.
+// remember notes the chat that a stdio client is proved to serve; such a client serves one chat at a time. A later call
+// without proof counts as one of that chat. The first such chat takes over what was written under the process's key.
 func (r *request) remember() {
 	who := &r.who
 	thread := r.said[metaCodexThread]
@@ -148,7 +148,7 @@ func (r *request) remember() {
 func (r *request) processKey() string { return "process:" + r.server.Board.Process() }
 
 // findSubAgent changes the caller to the sub-agent that the host names, if any. A sub-agent of Codex has a thread of
-// its own, and a session that is its main agent's thread.
+// its own, and its session id is the thread of its main agent.
 func (r *request) findSubAgent() {
 	main, own := r.who, ""
 	thread, session, agent := r.said[metaCodexThread], r.said[metaCodexSession], r.said[metaAgent]
@@ -172,10 +172,10 @@ func (r *request) findSubAgent() {
 	r.who.Key, r.who.Parent, r.who.Agent, r.who.Name = own, main.Key, todo.AgentName(agent), ""
 }
 
-// operation returns the operation of a tool call, and its id before the chat of its process was proved; both are zero
-// for none. The digest covers tool and arguments. An id that the caller chose is refused with another call; a host's
-// id of the call is a repeat only with the same call. Ids belong to the chat, a caller's id for a named list to the
-// name, since the repeat may come from another process or session.
+// operation returns the operation of a tool call; before is its id from the time before the chat of its process was
+// proved. Both are zero if the call has no id. The digest covers tool and arguments. An id that the caller chose is
+// refused if it comes again with another call. A host's id with another call is another operation. An id belongs to the
+// chat, but a caller's id for a named list to that name, since the repeat may come from another process or session.
 func (r *request) operation() (o todo.Operation, before string) {
 	kind, id := "caller:", r.said[metaOperation]
 	o.Digest = todo.Digest(r.tool + "\x00" + string(r.arguments))

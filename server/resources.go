@@ -104,8 +104,8 @@ func unfinished(r *request) ([]todo.Snapshot, error) {
 	return append(slices.DeleteFunc(open, func(l todo.Snapshot) bool { return !here(l) }), elsewhere...), nil
 }
 
-// unfinishedLists returns the unfinished lists that wanted names, see [render.Named]. If it is empty it returns the
-// first of all, or of those with the name that the connection's user chose.
+// unfinishedLists returns the unfinished lists that match wanted, see [render.Named]. Without wanted it returns only
+// the first one. If the connection's user chose a name, that is the first list of this name.
 func unfinishedLists(r *request, wanted string) ([]todo.Snapshot, error) {
 	if wanted != "" {
 		byID, err := r.lists.Load(r.ctx, wanted, 0)
@@ -235,8 +235,8 @@ func forPage(r *request, tool *tools.Tool) (tools.Result, error) {
 	return result, nil
 }
 
-// readOrTick reads a list, or sets an item's status like a person on the panel: the board merges that with later
-// revisions than the person saw, and the agent learns of it with its next write.
+// readOrTick reads a list, or sets an item's status as a person does on the panel. The board merges this edit with
+// revisions newer than the one that the person saw, and the agent learns of the edit with its next write.
 func readOrTick(r *request, tool *tools.Tool, call *tools.Call) (out board.Outcome, err error) {
 	if call.Edit.Do == "" {
 		out.After, err = r.lists.Load(r.ctx, call.List, 0)

@@ -40,25 +40,25 @@ type Config struct {
 	Texts      *prompts.Texts
 	Version    string
 	List       string // the name of the list that the user chose for this process; may be empty
-	// Panel is the address of the panel, which instructions name for users; empty for none. A server that serves the
-	// panel itself may set Panel between [New] and the first message. Then only the app page has it, for links: a
-	// person who added the server by its address knows the address.
+	// Panel is the panel's address, which the instructions give models for their users; empty for none. A server that
+	// serves the panel itself may set Panel between [New] and the first message. The instructions then lack it, since
+	// people who added the server by its address know it; the app page and the server's description have it.
 	Panel string
 	Dir   string // the working directory; may be empty
 	Host  string // on stdio the process id of the client's host; empty if it is unknown
 	// Getenv reads the variable in which a host on stdio names the chat; nil means that none is set.
 	Getenv  func(string) string
 	Timeout time.Duration // of each request but streams; 0 means 10 s
-	// StopTimeout is how long a server on a pipe handles what it has read after it was told to end, or leaves an
-	// answer unread after the end of its input; 0 means 8 s (BAD-INPUT 58 and 68).
+	// StopTimeout bounds how long a server on a pipe works on after it was told to end. After the end of its input it
+	// bounds how long the client may read no answer. 0 means 8 s (BAD-INPUT 58 and 68).
 	StopTimeout   time.Duration
 	Subscriptions subscriptions.Config // limits; [New] sets its Board
 	// SessionKey returns the key that signs ids of HTTP sessions. It is called at most once, when the first id is
 	// made or checked; nil if there are no sessions.
 	SessionKey func() []byte
 	Log        *slog.Logger // of the server's own failures, without any list's content; nil discards them
-	// Observe is called for every answered request, concurrently, with how long it took, a stream until its end; nil
-	// observes nothing. No client can make up the labels:
+	// Observe is called for every answered request, concurrently; nil observes nothing. It gets how long the request
+	// took, for a stream until its end. No client can make up the labels:
 	//   - errorType: empty for success, "tool_error" for a result that is an error, "cancelled" if the
 	//     caller left or cancelled the request, "read_only" if the caller may not write, else the code
 	//     of the JSON-RPC error;
@@ -145,12 +145,12 @@ func CheckPublish(names []string) error {
 }
 
 // usualTool is the tool that "auto" lists to an unknown client, and in the sessionless protocol: most models know it,
-// and no known client hides it or takes it for a tool of its own. To list all tools would cost a model ten times as
-// many tokens, and leave it to choose.
+// and no known client hides it or confuses it with a tool of its own. A list of all tools would cost a model ten times
+// as many tokens, and the model would have to choose.
 const usualTool = "TodoWrite"
 
-// listed returns the tools that a client is listed, in the order of [Config.Tools]. Listings of the sessionless
-// protocol must not vary by client.
+// listed returns the tools that a client gets for tools/list, in the order of [Config.Tools]. In the sessionless
+// protocol the tools must not vary by client.
 func (s *Server) listed(r *request) (listed []*tools.Tool) {
 	known, best := clients.Find(r.Client.Name), []string{usualTool}
 	if r.message.Modern {
@@ -175,11 +175,11 @@ func (s *Server) listed(r *request) (listed []*tools.Tool) {
 	return slices.DeleteFunc(listed, func(t *tools.Tool) bool { return names[todo.Fold(t.Name)] != t.Name })
 }
 
-// listTools replaces mcp-go's listing by what one client is listed, with or without output schemas, and marks the first
-// tool to be loaded at once. Other tools can be called all the same.
+// listTools replaces mcp-go's answer to tools/list by the tools for this client, with or without output schemas. It
+// marks the first tool to be loaded at once. Clients can also call tools that are not listed.
 //
-// The app page's own tools come last, only in a session of a client that shows apps, which hides them from its model.
-// The page works without their listing.
+// The app page's own tools come last. Only a session whose client shows apps gets them, as such a client hides them
+// from its model. The page works even if they are not listed.
 func (s *Server) listTools(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
 	r := mcpserver.ClientSessionFromContext(ctx).(*request)
 	var listed []mcp.Tool
@@ -212,17 +212,17 @@ func (s *Server) listTools(ctx context.Context, _ any, _ *mcp.ListToolsRequest, 
 const icon = "data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'%20viewBox='0%200%2018%2018'%20stroke-width='3'%3E" +
 	"%3Cpath%20stroke='%23999'%20d='M3%204h7M3%2014h9'/%3E%3Cpath%20stroke='%23465ff0'%20d='M3%209h12'/%3E%3C/svg%3E"
 
-// about returns what clients show people of the server; its website is the panel. It is set on the first answer
-// alone: options of mcp-go would repeat it in every result of the sessionless protocol.
+// about returns the server's description for people; its website is the panel. Only the first answer has it: as an
+// option of mcp-go it would be in every result of the sessionless protocol.
 func (s *Server) about() mcp.Implementation {
 	return mcp.Implementation{Name: "todo-mcp", Version: s.Version, Title: "Todo lists", WebsiteURL: s.Panel,
 		Description: "Keeps the todo lists of agents, and shows them to people as they change",
 		Icons:       []mcp.Icon{{Src: icon, MIMEType: "image/svg+xml", Sizes: []string{"any"}}}}
 }
 
-// introduceItself adds what the server is to the answers to initialize and server/discover, and names in the
-// instructions the first tool that the client is listed: some models see only the beginning of a tool that their
-// client keeps behind a search.
+// introduceItself adds the server's description to the answers to initialize and server/discover. It also names the
+// first tool for the client in the instructions: some clients keep tools behind a search, so that a model sees only the
+// beginning of a tool.
 func (s *Server) introduceItself(hooks *mcpserver.Hooks) {
 	name := func(ctx context.Context, instructions *string) {
 		if listed := s.listed(mcpserver.ClientSessionFromContext(ctx).(*request)); len(listed) > 0 {

@@ -72,9 +72,9 @@ type request struct {
 
 var _ mcpserver.SessionWithResourceSubscriptionsErr = (*request)(nil)
 
-// Handle answers a message within the timeout; the answer to a notification or a response is nil. A panic ends the
-// message alone. The error is [board.ErrReadOnly] if the sender may only read the list that the message would change;
-// the answer then says so to the model.
+// Handle answers a message within the timeout; the answer to a notification or a response is nil. A panic ends only the
+// handling of its message. The error is [board.ErrReadOnly] if the sender may only read the list that the message would
+// change; the answer then says so to the model.
 func (s *Server) Handle(ctx context.Context, p Peer, m jsonrpc.Message) (answer mcp.JSONRPCMessage, err error) {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
@@ -174,10 +174,10 @@ func (s *Server) EndSession(ctx context.Context, p Peer) {
 	}
 }
 
-// sessionKey identifies a session in subscriptions: a digest of its id, with which nobody can call.
+// sessionKey identifies a session in subscriptions. It is a digest, so that it cannot be used as a session id.
 func sessionKey(p Peer) string { return todo.Digest(p.Session) }
 
-// subscribes returns who subscribes with the message. It is computed once, as a message may name thousands of
+// subscribes returns the client that the message subscribes. It is computed once, as a message may name thousands of
 // resources.
 func (r *request) subscribes() subscriptions.Client {
 	if r.subscriber != nil {

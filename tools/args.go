@@ -47,9 +47,9 @@ func (r *reader) err() error {
 	return &todo.InputError{Problems: problems}
 }
 
-// arguments reads the arguments object, which may also be a JSON string of it. A bare array stands for an object with
-// only that field (V5); without a field any value is accepted. ok is false for anything else, and the only problem is
-// then that it is no object (T7).
+// arguments reads the arguments object, which may be missing, or a JSON string of it. An array is read as the value of
+// field (V5). If field is empty, any value is accepted. For other values ok is false, and the only problem is that they
+// are no object (T7).
 func (r *reader) arguments(args value, field string) (_ value, ok bool) {
 	if inner, isJSON := args.unquote(); isJSON {
 		args = inner
@@ -158,8 +158,8 @@ func (r *reader) text(v value, path, key string, limit int) string {
 	return text
 }
 
-// status reads the status of the object at a path, one of a view's words in any case and with any signs between its
-// parts; with anyWord also another tool's word. Errors do not name words that the view does not list.
+// status reads the status of the object at a path: one of the view's words, in any case and with any signs between its
+// parts. With anyWord it may be another tool's word. Errors do not name words that the view does not list.
 func (r *reader) status(v value, path string, view todo.View, anyWord bool) string {
 	if anyWord {
 		v = plainly(view, v)
@@ -174,7 +174,7 @@ func (r *reader) status(v value, path string, view todo.View, anyWord bool) stri
 	return r.word(v, place(path, "status"), words, all)
 }
 
-// word reads one of all words; an error names the listed ones.
+// word reads a text that must be one of all; its error names only the words in listed.
 func (r *reader) word(v value, path string, listed, all []string) string {
 	at := slices.IndexFunc(all, func(word string) bool { return todo.Fold(word) == todo.Fold(v.text) })
 	switch {

@@ -117,7 +117,7 @@ func readyNext(w *prompts.Words, view todo.View, items []todo.Item) string {
 	return fmt.Sprintf(w.Ready, strings.Join(view.IDs(ready[:min(len(ready), maxReady)]), ", "))
 }
 
-// readyItems returns the items that can be begun and for which some returns true.
+// readyItems returns the items that can be begun and that the function some accepts.
 func readyItems(items []todo.Item, some func(todo.Item) bool) (ready []todo.Item) {
 	waiting := todo.OpenWaits(items)
 	for _, i := range items {
@@ -140,8 +140,8 @@ type todoWriteItem struct {
 // TodoWriteView returns the view in the first column of the table in docs/spec/variants.md.
 func TodoWriteView() todo.View { return withActive(usual()) }
 
-// todoWrite returns TodoWrite if isOwn is true, else write_todos: its answer only confirms the write (W1), its items
-// need no active text, and only the hard caps apply.
+// todoWrite returns TodoWrite if isOwn is true, else write_todos. The answer of write_todos only confirms the write
+// (W1), its items need no active text, and only the hard caps apply to it.
 func todoWrite(o Options, isOwn bool) variant {
 	if !isOwn {
 		o = Options{InProgress: o.InProgress, Statuses: o.Statuses}

@@ -11,8 +11,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/prompts"
 )
 
-// resultNotes returns what follows the tool's own text in each result: that nothing changed (V4), or lines about open
-// items that the write dropped, changes of other people and agents, and the notes of the change. A repeated call has
+// resultNotes returns what follows the tool's own text in each result. It says if nothing changed (V4). Then come lines
+// about open items that the write dropped and about changes by others, and the notes of the change. A repeated call has
 // the same report, and so the same notes.
 func resultNotes(w *prompts.Words, o board.Outcome) string {
 	var lines []string
@@ -106,7 +106,7 @@ func change(w *prompts.Words, d todo.Difference) string {
 	return text
 }
 
-// keptChanges describes what the user changed and keeps, although the model sent it as it was before.
+// keptChanges describes the user's changes that stay, although the model sent these items as they were before.
 func keptChanges(w *prompts.Words, r todo.Report) string {
 	var parts []string
 	for _, d := range r.Kept {
@@ -151,8 +151,8 @@ func reasonInBrackets(i todo.Item) string {
 }
 
 // Left returns the text, added to a result, about an open list of an earlier session that may be the agent's own. It
-// has all items: an agent that sends them again goes on with the list. If they do not all fit, or there is only one,
-// sending them would not show that the agent knows the list; it is then told to write a list of its own.
+// names the items: an agent that sends them all again goes on with the list. If not all fit, or there is only one, such
+// a call would not show that the agent knows the list; the text then tells it to write its own.
 func Left(w *prompts.Words, s todo.Snapshot) string {
 	n, goOn := s.Progress(), w.GoOnLeft
 	texts, more := saying(s.Items, ", ", 0, func(i todo.Item, text string) string { return fmt.Sprintf("%s %s (%s)", i.ID, text, i.Status) })
@@ -165,8 +165,8 @@ func Left(w *prompts.Words, s todo.Snapshot) string {
 	return fmt.Sprintf(w.Left, quote(todo.Cut(s.Title(), maxReminded)), n.Done, n.Total, strings.TrimPrefix(texts, ", ")) + " " + goOn
 }
 
-// Reminder returns the reminder for an agent that may have forgotten its list; empty if no item is open. It has about,
-// a sentence of w as [prompts.Words.Reminder], then the open items with their numbers, then goOn, which says how to go
+// Reminder returns the reminder for an agent that may have forgotten its list; empty if no item is open. It joins
+// about, a sentence like [prompts.Words.Reminder], the open items with their numbers, and goOn, which says how to go
 // on. It says that texts are data, since a person or another program may have written them.
 func Reminder(w *prompts.Words, s todo.Snapshot, about, goOn string) string {
 	if !s.Open() {
@@ -181,8 +181,8 @@ func Reminder(w *prompts.Words, s todo.Snapshot, about, goOn string) string {
 	return about + open + "\n" + goOn
 }
 
-// saying joins what say returns for items, each after mark, as many as fit into a reminder that has some bytes
-// already. It also returns how many do not fit.
+// saying joins the texts that say returns for items, with mark before each, until the reminder is full; the reminder
+// already has some bytes. It also returns how many items do not fit.
 func saying(items []todo.Item, mark string, has int, say func(i todo.Item, text string) string) (said string, more int) {
 	for n, i := range items {
 		next := mark + say(i, quote(todo.Cut(i.Text, maxReminded)))

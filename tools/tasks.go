@@ -126,7 +126,7 @@ func (r *reader) taskChange(args value, check func(v value, path string) string)
 	return c
 }
 
-// put applies the change to a draft, and adds to what tasks wait for. It returns the unknown ids.
+// put applies the change to a draft; blockers are added to those that a task already has. It returns the unknown ids.
 func (c taskChange) put(d *todo.Draft) (unknown []string) {
 	view := todo.CoreView()
 	if item, ok := d.Item(c.ID); ok && c.WaitsFor != nil {
@@ -187,7 +187,7 @@ func noItem(w *prompts.Words, d *todo.Draft, id string) string {
 	return fmt.Sprintf(w.UnknownID, unquotedExcerpt(id))
 }
 
-// updateTask applies the change of one task; taking it is decided in the same transaction.
+// updateTask applies the change of one task; its transaction also decides whether the agent can take the task.
 func updateTask(d *todo.Draft, c taskChange, w *prompts.Words) error {
 	if c.deletes {
 		if d.Edit(todo.Edit{Do: todo.EditRemove, Item: c.ID}) != nil {
@@ -224,7 +224,7 @@ func updateTask(d *todo.Draft, c taskChange, w *prompts.Words) error {
 	return nil
 }
 
-// noteEarly adds a note about items that the change begins before what they wait for.
+// noteEarly adds a note about items that the change begins while items that they wait for are open.
 func noteEarly(d *todo.Draft, w *prompts.Words) {
 	begun, _ := d.Begun()
 	waiting := todo.OpenWaits(d.Items())

@@ -89,15 +89,15 @@ type variant struct {
 	shows  []string              // the optional fields of [shown] that its results have
 	counts func(todo.Counts) any // the counts in its results, in its words
 	byList bool                  // list_id is required
-	// bare is the field that an array sent in place of the arguments object stands for; empty for a tool that accepts
-	// any arguments.
+	// bare is the field whose array may be sent in place of the arguments object; empty for a tool that accepts any
+	// arguments.
 	bare        string
 	prune       func(in *jsonschema.Schema) // adapts the schema of the arguments to the options; nil leaves it
 	allStatuses bool                        // the schema lists all core statuses
 	saysOutput  bool                        // results have the fields of K3
 	// read returns the call for some arguments and adds their problems to r.
 	read func(r *reader, args value) *Call
-	// answer returns what a call did, empty if its item is not on the list, and lines about the list; perhaps none.
+	// answer returns what a call did, or "" if its item is not on the list, and lines about the list, or "".
 	answer func(w *prompts.Words, c *Call, o board.Outcome) (said, lines string)
 	// list returns the list as text; nil is [listing].
 	list func(w *prompts.Words, s todo.Snapshot) string
@@ -184,8 +184,8 @@ func (t *Tool) OutputSchema() json.RawMessage {
 	return out
 }
 
-// publish generates the schemas when they are first asked for: a client is listed few of the tools, and generating
-// all would take a quarter of the program's start.
+// publish generates the schemas when they are first asked for: a client gets only a few of the tools, and generating
+// all schemas would take a quarter of the program's start.
 func (t *Tool) publish() (in, out json.RawMessage) {
 	args, results := schemaOf(t.input, t.view.Accepts()), schemaOf(content{}, t.view.Accepts())
 	for _, field := range itemFields {
@@ -471,7 +471,7 @@ func countsIn(view todo.View, s todo.Snapshot) todo.Counts {
 	return n
 }
 
-// result returns a result with a text and, as structured content, what is said of a list and the list.
+// result returns a result with a text. Its structured content is c, completed with the items, counts and id of s.
 func (t *Tool) result(text string, c content, s todo.Snapshot) Result {
 	listed := t.view
 	listed.Unlisted = false

@@ -18,7 +18,7 @@ import (
 // wholeList describes a tool whose arguments have the whole list.
 type wholeList struct {
 	view todo.View // has the tool's words for statuses
-	// list is the key of the list, text of an item's text, and active of its active text, empty for none.
+	// list is the key of the list, text the key of an item's text, and active the key of its active text, if any.
 	list, text, active string
 	// reads are other optional keys that are read: "blockedBy", "owner", "priority", "due_date" and "reason" of an
 	// item, "explanation" of the call.
@@ -92,7 +92,7 @@ func withCancelled(v todo.View) todo.View {
 	return v
 }
 
-// withIDs adds to a view that callers choose the items' ids.
+// withIDs makes a view whose callers choose the items' ids.
 func withIDs(v todo.View) todo.View { v.Keys = true; return v }
 
 func withActive(v todo.View) todo.View { v.Active = true; return v }
@@ -169,9 +169,9 @@ func (l wholeList) isMerge(args value, elements []member) bool {
 	})
 }
 
-// check returns an error for lines that exceed the tool's own limit of texts, and with merge for those without a text
-// that name no item. A line may repeat what an item is called, however long: an agent may send back what others wrote
-// (T2).
+// check returns an error for lines longer than the tool's own limit of texts. With merge a line without a text must
+// also name an item. A text that an item already has may be of any length, since an agent may send back what others
+// wrote (T2).
 func (r *reader) check(d *todo.Draft, l wholeList, lines []todo.Line, merge bool) error {
 	check, names := reader{words: r.words}, map[string]bool(nil)
 	for i, line := range lines {
@@ -237,9 +237,9 @@ func (r *reader) list(args value, l wholeList) (elements []member, isText, ok bo
 	return nil, false, false
 }
 
-// misnamed adds a problem if a call that would read the list seems to write it: with the list's name in another case,
-// an array under any name, or an item as the arguments. Else its caller would take the answer to a read for that to a
-// write.
+// misnamed adds a problem if a call without the list seems to be meant as a write: it has the list's name in another
+// case, an array under any name, or an item as the arguments. Without the problem the call would read the list, and its
+// caller would believe that it has written.
 func (r *reader) misnamed(args value, l wholeList) {
 	for _, m := range args.members {
 		isList := strings.EqualFold(m.name, l.list) && m.value.given() || m.value.kind == '['

@@ -1,9 +1,8 @@
-// Package account is the one account of lists together, for all front ends: which lists belong
-// together, how they stand, in which part of the board they are and in which order, who waits for a
-// person, and what an agent has not seen.
+// Package account sums up lists in the same way for all front ends: which lists belong together, how they stand, in
+// which part of the board they are and in which order, which agents wait for a person, and what agents have not seen.
 //
-// It is pure. It is given snapshots, how each list stands ([board.Lists.States]) and what its agents
-// last saw ([board.Lists.Saw]).
+// It is pure. Its input is snapshots, the standing of each list ([board.Lists.States]), and the revision of each list
+// that its agents saw last ([board.Lists.Saw]).
 package account
 
 import (
@@ -81,7 +80,7 @@ func rank(s todo.State) int {
 	return slices.Index([]todo.State{todo.Waiting, todo.Working, todo.Idle, todo.LeftOpen, todo.Away, todo.InVain, todo.Finished}, s)
 }
 
-// State returns the lists' first state in the order of rank: Main's if archived, else that of lists with items, if any.
+// State returns Main's state if Main is archived, else the first by rank of lists with items or, if none has, of all.
 func (f *Group) State() todo.State {
 	own := f.States[f.Main.List.ID].State
 	if f.Main.Archived || len(f.Subs) == 0 {
@@ -97,7 +96,7 @@ func (f *Group) State() todo.State {
 	return state
 }
 
-// Asks returns the first list whose agent asks a person something, and what; ok is false for none.
+// Asks returns the first list whose agent asks a person something, and the question; ok is false for none.
 func (f *Group) Asks() (list todo.Snapshot, asks string, ok bool) {
 	if f.State() != todo.Waiting {
 		return list, "", false
@@ -138,7 +137,7 @@ func (f *Group) Updated() time.Time {
 	return f.latest(func(l *todo.Snapshot) time.Time { return l.Updated })
 }
 
-// latest returns the latest of the times of the lists.
+// latest returns the latest of the times that the function of returns for the lists.
 func (f *Group) latest(of func(*todo.Snapshot) time.Time) time.Time {
 	at := of(&f.Main)
 	for i := range f.Subs {
@@ -149,7 +148,7 @@ func (f *Group) latest(of func(*todo.Snapshot) time.Time) time.Time {
 	return at
 }
 
-// Since returns since when an agent asks, else when one last wrote or, for finished lists, when they changed.
+// Since returns when an agent began to ask; else when an agent last wrote or, for ended lists, when they last changed.
 func (f *Group) Since() time.Time {
 	if l, _, ok := f.Asks(); ok && !f.States[l.List.ID].Since.IsZero() {
 		return f.States[l.List.ID].Since

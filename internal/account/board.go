@@ -59,7 +59,7 @@ func (b Board) Lapsed(now time.Time) (n int) {
 	return n
 }
 
-// compareActive orders groups by rank and then by beginning, the newest first: none moves because an agent wrote.
+// compareActive orders groups by rank, then the newest first. A write that does not change the state moves no group.
 func compareActive(a, b Group) int {
 	return cmp.Or(cmp.Compare(rank(a.State()), rank(b.State())), b.Main.List.Created.Compare(a.Main.List.Created), cmp.Compare(a.Main.List.ID, b.Main.List.ID))
 }
@@ -105,7 +105,7 @@ func (b Board) Projects() (out []Project) {
 	return out
 }
 
-// LastDay returns, of groups by last change, those that were finished on the last day on which any was.
+// LastDay returns the finished groups of the last day that has any. The order of lists is by last change, newest first.
 func LastDay(lists []Group, now time.Time) (of []Group) {
 	var day time.Time
 	for i := range lists {

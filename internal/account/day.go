@@ -65,7 +65,7 @@ type DayList struct {
 	Agent  string `json:"agent,omitempty"`
 	Title  string `json:"title"`
 	Client string `json:"client,omitempty"`
-	// Apart is its branch, unless main or master, and when it began if another list of its project reads the same.
+	// Apart is the branch, unless main or master, and when the list began if another one has the same title and branch.
 	Apart string     `json:"apart,omitempty"`
 	State todo.State `json:"state"`          // now, or at the end of an earlier day
 	Asks  string     `json:"asks,omitempty"` // what its agent asks a person now
@@ -115,7 +115,7 @@ func ParseDay(text string, now time.Time) (time.Time, error) {
 	return time.Date(day.Year(), day.Month(), day.Day(), 12, 0, 0, 0, now.Location()), nil
 }
 
-// DayOf returns the account, up to now, of the days from at's to last's, in the time zone of at.
+// DayOf returns the account of the days from the day of at to the day of last, in the time zone of at, up to now.
 func DayOf(ctx context.Context, during During, at, last, now time.Time) (Day, error) {
 	next := time.Date(last.Year(), last.Month(), last.Day()+1, 12, 0, 0, 0, at.Location())
 	d := &dayReader{Day: Day{Date: at.Format(time.DateOnly), From: todo.Midnight(at), To: todo.Midnight(next),
@@ -190,7 +190,7 @@ func (d *dayReader) projects() {
 	}
 }
 
-// tellApart adds the time of their beginning to lists of a project that read the same.
+// tellApart adds the time of beginning to Apart of lists in a project that have the same agent, title and Apart.
 func (d *dayReader) tellApart(lists []DayList) {
 	format, alike := "15:04", make(map[[3]string]int)
 	if d.To.Sub(d.From) > 36*time.Hour {

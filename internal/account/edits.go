@@ -7,7 +7,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Fate is what became of a person's change; empty if there is none, or no agent that could see it.
+// Fate is what became of a person's change; empty without a change, or without an agent that could see it.
 type Fate string
 
 // What becomes of a person's change.
@@ -20,8 +20,8 @@ const (
 // Edits is what became of all that people changed in a list, a part of the answer of /api/states.
 type Edits struct {
 	Unseen []string `json:"unseen,omitempty"` // items, by id, with people's changes that wait to be seen
-	// Seen are the ids of the items whose text is a person's that agents have seen, and
-	// Overridden has the person's text of those that an agent overrode, by id.
+	// Seen has the ids of the items with a person's text that agents have seen. Overridden has, by item
+	// id, the person's text that an agent replaced, or [Deleted].
 	Seen       []string          `json:"seen,omitempty"`
 	Overridden map[string]string `json:"overridden,omitempty"`
 	Order      Fate              `json:"order,omitempty"` // of the person's order of the items
@@ -71,7 +71,7 @@ func EditsOf(saw, list todo.Snapshot) Edits {
 	return e
 }
 
-// Deleted stands for a person's text of an item that the person deleted.
+// Deleted stands in [Edits.Overridden] for an item that a person deleted and an agent put back.
 const Deleted = "deleted"
 
 // Of returns what became of people's changes of an item.
@@ -100,12 +100,12 @@ func (e Edits) OfRevision(revision int64) Fate {
 	return Seen
 }
 
-// Told reports whether a person made a revision of which agents are told.
+// Told reports whether agents are told of a revision: a person made it and changed items, their order or the title.
 func Told(before, revision todo.Snapshot) bool {
 	return revision.Writer.Person && (before.GivenTitle != revision.GivenTitle || len(todo.Diff(before, revision)) > 0)
 }
 
-// Overrode returns the items of which an agent's revision overrode a person's change, and whether it did the order.
+// Overrode returns the items whose change by a person an agent's revision overrode, and whether it overrode the order.
 func Overrode(before, revision todo.Snapshot) (items []todo.Item, order bool) {
 	find := todo.Near(before.Items)
 	for n, i := range revision.Items {
@@ -123,7 +123,7 @@ func Overrode(before, revision todo.Snapshot) (items []todo.Item, order bool) {
 	return items, revision.OrderOverridden() && len(before.Items) > 0 && !before.OrderOverridden()
 }
 
-// Repeated reports whether an agent, though told, sent again with a revision what a person had replaced.
+// Repeated reports whether an agent's revision again sent what a person had replaced, although the agent was told.
 func Repeated(before, revision todo.Snapshot) bool {
 	if revision.Order.Repeats > before.Order.Repeats {
 		return true

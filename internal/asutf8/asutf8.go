@@ -12,8 +12,8 @@ import (
 // marks is how many byte order marks are taken from a text. PowerShell adds one to a text that has one.
 const marks = 3
 
-// Reader returns a reader of the text as UTF-8 without marks. From three bytes on, text is passed on as it comes.
-// Text without a mark is not changed.
+// Reader returns a reader of the text as UTF-8 without marks. It waits for the first three bytes, and then passes on
+// text as it comes. Text without a mark is not changed.
 func Reader(from io.Reader) io.Reader {
 	for range marks {
 		from = transform.NewReader(from, unicode.BOMOverride(transform.Nop))

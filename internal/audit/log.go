@@ -59,7 +59,7 @@ func (path File) Write(lines []byte) (n int, err error) {
 	return n, errors.Join(err, f.Close())
 }
 
-// Check writes what waits, and returns why the log cannot be written.
+// Check writes the waiting lines, and returns an error if the log cannot be written.
 func (l *Log) Check() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,7 +91,7 @@ func (l *Log) write(lines ...line) {
 	}
 }
 
-// flush writes what waits. The call after a failed one goes on where that ended.
+// flush writes the waiting lines. After a failed call, the next one goes on where the failed one ended.
 func (l *Log) flush() error {
 	n, err := l.out.Write(l.waiting)
 	if err != nil {
@@ -172,8 +172,8 @@ type auditedTx struct {
 	saved   []line
 }
 
-// Save implements board.Tx. It loads the revision before by its number, which the transaction has in memory. Loading
-// the newest one would lock it, and the store would no longer notice that the caller has an older one.
+// Save implements board.Tx. It loads the previous revision by its number, which the transaction has in memory. To load
+// the newest one would lock it: then the store would not notice that the caller's revision is older.
 func (t *auditedTx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
 	var before todo.Snapshot
 	if next.Revision > 1 {

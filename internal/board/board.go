@@ -85,7 +85,7 @@ func (b *Board) Close() {
 // Identity is who reads and writes lists, as sign-in found it; the zero Identity is the server itself.
 type Identity struct {
 	Principal string // who owns the lists: a person, a program or a team; empty is the server itself
-	// Subject identifies who signed in among those of one principal. It never changes; empty without sign-in.
+	// Subject identifies the user who signed in, among those of one principal. It never changes; empty without sign-in.
 	Subject  string
 	User     string // their name, for people and logs; it may change, and two may have the same
 	ReadOnly bool   // may see the lists and change nothing

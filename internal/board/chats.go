@@ -29,9 +29,9 @@ func (l Lists) OwnChats(ctx context.Context, since time.Time) ([]todo.Chat, erro
 	return l.board.store.Chats(ctx, ChatQuery{Principal: &l.id.Principal, User: &l.id.Subject, UsedSince: since})
 }
 
-// Hear changes the chat of a conversation as heard does, and makes the chat if it is new. It
-// writes only if that changes something, or if there is an also: this is called in the same transaction
-// with the chat's id. Hear returns the chat as it was before, or [ErrNotFound] for another user's chat.
+// Hear changes the chat of a conversation by heard, and makes the chat if it is new. It writes only if the chat changes
+// or there are also functions: it calls them with the chat's id in the transaction that saves the chat. Hear returns
+// the chat as it was before, or [ErrNotFound] for another user's chat.
 func (l Lists) Hear(ctx context.Context, c Conversation, heard func(c *todo.Chat, at time.Time),
 	also ...func(tx Tx, chat string) error) (was todo.Chat, err error) {
 	c = l.Own(c)
@@ -109,7 +109,7 @@ func (l Lists) newChat(c Conversation) todo.Chat {
 		Parent: c.Parent, Agent: c.Agent, Began: l.board.now().Round(0).UTC()}
 }
 
-// TryWrite finds out whether the store can be written, by one row that no list shows.
+// TryWrite returns an error if the store cannot be written. To find out, it stores a [Notice].
 func (l Lists) TryWrite(ctx context.Context) error {
 	_, err := l.claim(ctx, l.id.Principal, "probe", 0)
 	return err
@@ -139,8 +139,8 @@ func (l Lists) claim(ctx context.Context, of, what string, within time.Duration)
 	return earlier, nil
 }
 
-// hear changes the chat of the conversation as this write does, and returns the topic of a list that begins. The chat
-// is saved before the list, so that watchers are told of both at once; not at all if there is no room for it.
+// hear notes the write in its conversation's chat, and returns the topic for a list that begins. It saves the chat
+// before the list, so that watchers are told of both at once. A new chat for which there is no room is not saved.
 func (a *attempt) hear(ctx context.Context, begins bool) (topic string, err error) {
 	who := a.Conversation
 	if who.Key == "" || a.Writer.Person {

@@ -23,7 +23,7 @@ const maxCandidates = 100
 type Target struct {
 	Conversation Conversation
 	List         string // the id of a list; empty means the one that the conversation holds
-	// Lines are those of a whole-list write, in View's words; empty, not nil, to clear the list; nil in other calls.
+	// Lines are the items of a whole-list write, in words of View; empty, not nil, to clear the list; else nil.
 	Lines  []todo.Line
 	View   todo.View
 	Item   string // the id of the item that the call changes; empty in other calls
@@ -33,7 +33,7 @@ type Target struct {
 	damaged bool // the newest revision of List may be damaged: then the last good one counts
 }
 
-// attempt is one run of a write in a transaction, or a read, of whose Write only the Target is set.
+// attempt is one run of a write in a transaction, or a read. In a read, only the Target of Write is set.
 type attempt struct {
 	Lists
 	Write
@@ -50,8 +50,8 @@ type attempt struct {
 	taken   []Seen        // what the chat that it takes over has seen
 	current todo.Snapshot // the list that the conversation holds; revision 0 for none
 	list    todo.Snapshot // the one that the call means; revision 0 for none
-	// shown is the list as the caller's agent was last shown it or, if the write was recognised as
-	// going on with it, as any agent was shown it; revision 0 where that was not needed.
+	// shown is the revision of the list that the caller's agent was last shown or, if the write was
+	// recognised as going on with the list, that any agent was; revision 0 where it was not needed.
 	shown     todo.Snapshot
 	begins    bool // the write begins the conversation's next list
 	mends     bool // the newest revision is damaged, and list is one before it
@@ -107,7 +107,7 @@ func (a *attempt) choose(ctx context.Context) (err error) {
 	return nil
 }
 
-// takeOver finds what the chat takes over, see [Conversation.Takes]: nothing from a chat with a HostID.
+// takeOver reads what the chat takes over, see [Conversation.Takes]. From a chat with a HostID nothing is taken.
 func (a *attempt) takeOver(ctx context.Context) error {
 	who := a.Conversation
 	if slices.ContainsFunc(a.known, func(s Seen) bool { return s.Held > 0 }) {
@@ -170,7 +170,7 @@ func (a *attempt) seen(list todo.Snapshot) int64 {
 	return -1
 }
 
-// lastShown returns a list as the caller's agent was last shown it, or as it is if that was never.
+// lastShown returns a list as the caller's agent was last shown it, or its newest revision if it never was.
 func (a *attempt) lastShown(ctx context.Context, list todo.Snapshot) (todo.Snapshot, error) {
 	return revision(ctx, a.read, list, cmp.Or(max(a.seen(list), 0), list.Revision))
 }
@@ -190,8 +190,8 @@ func (a *attempt) isCertain() bool {
 	return !c.Hint || !c.Shared && Current(a.known) != "" && a.known[0].Process == a.board.process
 }
 
-// ofConnection returns what a chat has seen, with the list first and current that it wrote last in
-// this connection: if two processes serve one chat, each goes on with its own list.
+// ofConnection returns what a chat has seen. The list that the chat wrote last in this connection is
+// first and current: if two processes serve one chat, each goes on with its own list.
 func (a *attempt) ofConnection(held []Seen) []Seen {
 	mine := slices.IndexFunc(held, func(h Seen) bool { return h.Held > 0 && h.Process == a.board.process })
 	if mine <= 0 {
@@ -204,12 +204,12 @@ func (a *attempt) ofConnection(held []Seen) []Seen {
 	return held
 }
 
-// isElsewhere reports whether the write cannot mean a list: an ended sub-agent's, or a mirrored one.
+// isElsewhere reports whether a list cannot be meant: an ended sub-agent's, or a mirrored one unless the call mirrors.
 func (a *attempt) isElsewhere(s todo.Snapshot) bool {
 	return s.Archived && s.ReplacedBy == "" && s.List.Agent != "" || s.List.Mirrored && !a.Conversation.Mirrors
 }
 
-// replace chooses for a certain conversation: its current list, unless that is settled or no item of it is sent.
+// replace chooses for a certain conversation: the current list, unless it is settled or has no item of the write.
 func (a *attempt) replace(ctx context.Context) (err error) {
 	current := a.current
 	if current.Revision == 0 || a.isElsewhere(current) {
@@ -236,7 +236,7 @@ func (a *attempt) replace(ctx context.Context) (err error) {
 	return err
 }
 
-// leave chooses for a write that leaves the current list: an earlier one that it writes again, else the next one.
+// leave chooses for a write that leaves the current list: an earlier list if the write continues it, else the next.
 func (a *attempt) leave(ctx context.Context) error {
 	if own := a.Conversation; a.current.Open() {
 		isOthers := func(s Seen) bool { return s.Current && s.Chat != own.Key && s.Chat != own.Takes }
@@ -269,8 +269,8 @@ func (a *attempt) next(ctx context.Context) error {
 	return err
 }
 
-// guess chooses for a conversation that is not certain: a list of which the write has so many items that it must be
-// the conversation's own, or the next one.
+// guess chooses for a conversation that is not certain. If the write has so many of a list's items that the list must
+// be the conversation's own, it chooses that list, else the next one.
 func (a *attempt) guess(ctx context.Context) error {
 	current := a.current
 	if len(a.Lines) == 0 {
@@ -356,8 +356,8 @@ func (a *attempt) candidates(ctx context.Context) ([]todo.Snapshot, error) {
 }
 
 // Left returns the newest open list that an earlier session of the same client left in the folder
-// of a conversation; revision 0 if there is none, or the conversation's key is proof, or the
-// conversation has another list than the one with the id but.
+// of a conversation. It returns revision 0 if there is none, if the conversation's key is proof, or
+// if the conversation has held any list other than the one whose id is but.
 func (l Lists) Left(ctx context.Context, t Target, but string) (todo.Snapshot, error) {
 	a, err := l.choose(ctx, t)
 	if PassOver(err) != nil {
@@ -434,7 +434,7 @@ func (a *attempt) recognise(ctx context.Context) (found bool, err error) {
 	return err == nil && most > 0, err
 }
 
-// compare chooses l if the write continues it and has more than most items of it. It returns how many, else most.
+// compare chooses list l if the write continues it and has more than most of its items. It returns how many, else most.
 func (a *attempt) compare(ctx context.Context, l todo.Snapshot, most int) (int, error) {
 	n := a.sent.Count(l.Items)
 	if n <= most || !a.mayContinue(l) {
@@ -472,7 +472,7 @@ func (a *attempt) mayContinue(l todo.Snapshot) bool {
 	return a.mayBeOf(l) && a.board.now().Sub(l.Updated) <= CandidateAge
 }
 
-// mayBeOf reports whether a list may be of the caller's agent: not another sub-agent's or chat's, nor isElsewhere.
+// mayBeOf reports whether a list may be the caller's agent's: of no other sub-agent or chat, and not isElsewhere.
 func (a *attempt) mayBeOf(l todo.Snapshot) bool {
 	chat := a.Conversation.Chat
 	otherChat := chat != "" && l.List.Chat != "" && chat != l.List.Chat
@@ -491,7 +491,7 @@ func (a *attempt) isFree(ctx context.Context, list todo.List) (bool, error) {
 	return !isTheirs, err
 }
 
-// anyHere reports whether any chat is here that knows a list and for which counts is true.
+// anyHere reports whether any chat that knows a list is here. It asks only for a [Seen] that counts accepts.
 func (a *attempt) anyHere(ctx context.Context, list todo.List, counts func(Seen) bool) (bool, error) {
 	on, err := a.read.SeenOn(ctx, list.Principal, list.ID)
 	if err != nil {

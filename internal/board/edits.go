@@ -56,8 +56,8 @@ func (l Lists) Edit(ctx context.Context, list string, e todo.Edit, by todo.Write
 	return out, err
 }
 
-// InTurn reports whether items of a list may wait for the end of its agent's turn: the host's hooks say that a
-// turn is under way, and will tell its end. It is false for a sub-agent, whose end no item can delay.
+// InTurn reports whether items of a list may wait for the end of its agent's turn: the host's hooks say that a turn is
+// under way, and will tell its end. It is false for a mirrored list, and for a sub-agent's: items cannot delay its end.
 func (l Lists) InTurn(ctx context.Context, s todo.Snapshot) (bool, error) {
 	if s.List.Agent != "" || s.List.Mirrored {
 		return false, nil
@@ -119,7 +119,7 @@ func (a *attempt) hasDue(ctx context.Context, ended bool) (bool, error) {
 	return !isInTurn, err
 }
 
-// release puts on the list what waited for the end of a turn, if it is due, as a person's edit.
+// release adds the items that waited for the end of a turn to the list if they are due, as a person's edit.
 func (a *attempt) release(ctx context.Context, ended bool) error {
 	isDue, err := a.hasDue(ctx, ended)
 	if err != nil || !isDue {

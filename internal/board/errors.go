@@ -57,7 +57,7 @@ const (
 	KindFailed    Kind = "failed"    // any other
 )
 
-// KindOf returns the kind of an error; of several wrapped ones that which says most of what became of a write.
+// KindOf returns the kind of an error. Of several wrapped ones, the one that says most of a write's outcome counts.
 func KindOf(err error) Kind {
 	if err == nil {
 		return KindNone

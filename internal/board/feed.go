@@ -8,8 +8,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// pollInterval is how often the feed reads the store without a hint. It bounds how long a
-// lost hint can delay a change (BAD-INPUT 56: 5 s, of which the rest is for a slow machine).
+// pollInterval is how often the feed reads the store without a hint. It bounds how long a lost hint can
+// delay a change. BAD-INPUT 56 allows 5 s; the other 2 s are for a slow machine.
 const pollInterval = 3 * time.Second
 
 // unknownSeq stands for the Seq of the newest snapshot when the store could not be read.
@@ -94,7 +94,7 @@ func (f *feed) deliver(c Call, toCalls bool) {
 	}
 }
 
-// run delivers what was saved after seq, by hints of the store and every pollInterval; at once if it is unknownSeq.
+// run delivers what was saved after seq: at each hint of the store, every pollInterval, and at once for unknownSeq.
 func (f *feed) run(seq int64) {
 	hints := make(chan struct{}, 1)
 	f.running.Go(func() { f.watchStore(func() { Signal(hints) }) })
@@ -158,8 +158,8 @@ func (f *feed) pull(from int64) (to int64, err error) {
 	return to, nil
 }
 
-// standOtherwise returns, for chats saved after a Seq up to another one, the lists that they hold, with Stood set,
-// and the chats, as [todo.Chat.AsList], that hold no open list.
+// standOtherwise returns, for each chat saved after a Seq up to another one, the lists that the chat holds, with Stood
+// set, and the chat itself, as [todo.Chat.AsList], if it holds no open list.
 func (f *feed) standOtherwise(ctx context.Context, after, to int64) (stands []todo.Snapshot, err error) {
 	chats, err := f.store.Chats(ctx, ChatQuery{AfterSeq: after})
 	for _, c := range chats {

@@ -24,8 +24,8 @@ type Keep struct {
 	// changes. These saves fail with [ErrStoreFull].
 	Bytes     int64
 	Abandoned time.Duration // how old the last change is of lists that [Keep.MakeRoom] may remove; 0 removes none
-	// Finished is how old a finished list gets, since its last change and since it came to the store, before it
-	// is removed although there is room; 0 is any age. See [Leaving] for what stays.
+	// Finished is the age at which a finished list is removed although there is room, counted from its last change and
+	// from when it came to the store, whichever is later; 0 is never. See [Leaving] for what stays.
 	Finished time.Duration
 	// Moving is told, in a sentence, of each step that moves an older store to this version; nil refuses older stores.
 	Moving func(text string)
@@ -90,15 +90,15 @@ func (k Keep) CheckLists(n int) error {
 
 // Usage is how much of a store is in use.
 type Usage struct {
-	// Begun is how many lists that a conversation began came to the store, and were changed, since a time. Counting
-	// may end at [Keep.Begun]. Lists is how many lists the principal has that are not deleted.
+	// Begun counts the lists of one conversation that came to the store, and were last changed, since a time. The
+	// count may end at [Keep.Begun]. Lists counts the principal's lists that are not deleted.
 	Begun, Lists int
-	// Bytes is the size of all lists, Own that of the principal's; 0 for the server itself, and where both are small.
+	// Bytes is the size in use, Own the principal's part; Own is 0 for the server itself, and unless [Keep.IsTight].
 	Bytes, Own int64
 }
 
-// CheckBytes returns [ErrStoreFull] when a store in use may not store another revision, or
-// a list that begins. A revision that [todo.Snapshot.Leaves] can always be stored.
+// CheckBytes returns [ErrStoreFull] when the usage u leaves no room for another revision or, if begins is true,
+// for a list that begins. Callers do not check a revision that [todo.Snapshot.Leaves].
 func (k Keep) CheckBytes(u Usage, begins bool) error {
 	const mb = 1_000_000
 	full := func(size, most int64, whose string) error {
@@ -128,7 +128,7 @@ func (k Keep) MakeRoom(l todo.List, begins bool, now time.Time, usage func(since
 	if begins && k.Begun > 0 && l.Conversation != "" && u.Begun >= k.Begun {
 		return &FullError{Err: ErrTooManyLists, Detail: fmt.Sprintf("this conversation began %d in a day", u.Begun)}
 	}
-	// Also for a list that only changes there has to be room for another one to begin afterwards.
+	// A list that only changes must also leave room for another list to begin afterwards.
 	isShort := func() bool { return k.CheckBytes(u, true) != nil || begins && k.CheckLists(u.Lists) != nil }
 	for kind := todo.SpareDeleted; kind <= todo.SpareFinished && k.Abandoned > 0 && isShort(); kind++ {
 		before := now.Add(-k.Abandoned)

@@ -60,7 +60,7 @@ func (l Lists) Load(ctx context.Context, list string, revision int64) (todo.Snap
 	return s, err
 }
 
-// archived returns a newest snapshot, Archived and Lapsed as [WithArchiveAfter] says.
+// archived returns the newest snapshot of a list with Archived and Lapsed set by its age, see [WithArchiveAfter].
 func (b *Board) archived(s todo.Snapshot) todo.Snapshot {
 	age := b.now().Sub(s.Updated)
 	s.Lapsed = b.archiveAfter > 0 && !s.Archived && s.Open() && age >= todo.LapseAfter
@@ -181,8 +181,8 @@ func (l Lists) choose(ctx context.Context, t Target) (*attempt, error) {
 	return a, err
 }
 
-// Show reads the list that a target means, to show it to the conversation's agent, and notes that
-// it has seen it; an error of that is ignored. It returns [ErrNotFound] when there is none.
+// Show reads the list that a target means, to show it to the conversation's agent, and notes that the agent has seen
+// the list. It ignores an error of noting. It returns [ErrNotFound] when there is no list.
 func (l Lists) Show(ctx context.Context, t Target) (todo.Snapshot, error) {
 	a, err := l.choose(ctx, t)
 	if err == nil && !l.id.ReadOnly && a.Conversation.Key != "" && a.seen(a.list) < a.list.Revision {
@@ -325,7 +325,7 @@ func (l Lists) upTo(ctx context.Context, list string, to time.Time) iter.Seq2[to
 	}
 }
 
-// Said returns the last place of a text in each of some lists, or excerpts, that have or had it, by list id.
+// Said searches lists, or excerpts, for a text. It returns, by list id, where each list has or had the text last.
 func (l Lists) Said(ctx context.Context, text string, lists ...todo.Snapshot) (map[string]todo.Said, error) {
 	said, newest, seqs := make(map[string]todo.Said), make(map[string]int64, len(lists)), make([]int64, 0, len(lists))
 	for _, s := range lists {

@@ -47,7 +47,7 @@ func (l Lists) WithChats(ctx context.Context, lists []todo.Snapshot) (all []todo
 	return lists, states, err
 }
 
-// chatAge is how long ago [Lists.WithChats] requires a chat to have been used.
+// chatAge is how long after its last use a chat is considered by [Lists.WithChats] and readAll.
 const chatAge = 7 * 24 * time.Hour
 
 // Together returns the lists of the sub-agents of a main list, and the states of all of them, by id.
@@ -82,7 +82,7 @@ func (l Lists) Saw(ctx context.Context, s todo.Snapshot) (todo.Snapshot, error) 
 	return saw, nil
 }
 
-// sharedRest is how long after its last write a list of a shared key counts as held, although not current.
+// sharedRest is how long after its last write a list of a key that chats share counts as held, even if not current.
 const sharedRest = time.Hour
 
 // attendance finds who holds lists, and what they do. It reads each chat once.
@@ -166,7 +166,7 @@ func (a *attendance) attend(ctx context.Context, s todo.Snapshot) (agent todo.Ag
 	return agent, err
 }
 
-// readAll reads the current lists of a principal, and the chats used within chatAge, once, unless few are asked for.
+// readAll reads a principal's current lists, and its chats used within chatAge. It does so once, and not if few is set.
 func (a *attendance) readAll(ctx context.Context, of string) error {
 	if a.few || a.read[of] {
 		return nil
@@ -199,7 +199,7 @@ func (a *attendance) chat(ctx context.Context, id string) (c todo.Chat, err erro
 	return c, err
 }
 
-// alive returns what [todo.Chat.IsHere] needs. server reports whether a todo-mcp is alive, as [Store.Alive].
+// alive returns the function that [todo.Chat.IsHere] needs. It asks server, as [Store.Alive], about a todo-mcp's id.
 func alive(server func(process string) bool) func(process string) (is, isKnown bool) {
 	return func(id string) (is, isKnown bool) {
 		if host, isHost := strings.CutPrefix(id, todo.HostProcess); isHost {
@@ -214,7 +214,7 @@ func (b *Board) isHere(c todo.Chat) bool { return c.IsHere(b.now(), alive(b.isAl
 
 func (b *Board) isAlive(process string) bool { return process == b.process || b.store.Alive(process) }
 
-// anyChat reports whether is returns true for the chat of any Seen for which counts returns true.
+// anyChat reports whether the function is accepts the chat of any Seen that the function counts accepts.
 func anyChat(ctx context.Context, r Reader, on []Seen, counts func(Seen) bool, is func(todo.Chat) bool) (bool, error) {
 	for _, s := range on {
 		if !counts(s) {
@@ -227,10 +227,10 @@ func anyChat(ctx context.Context, r Reader, on []Seen, counts func(Seen) bool, i
 	return false, nil
 }
 
-// holds reports whether a list may be a chat's current one: for a key that chats share, any list that it held may be.
+// holds reports whether a list may be a chat's current one. If chats share the key, any list that it held may be.
 func (s Seen) holds() bool { return s.Current || s.Held > 0 && todo.IsSeveral(s.Chat) }
 
-// here returns the process that serves a conversation: its host's if detached, else this one, now known as alive.
+// here returns the process that serves a conversation: a detached one's host, else this one, after [Store.Attend].
 func (l Lists) here(c Conversation) (h todo.Here) {
 	b := l.board
 	if (c.Key != "" || c.Name != "") && !c.Detached && !l.id.ReadOnly {

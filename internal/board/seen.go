@@ -18,8 +18,8 @@ type Conversation struct {
 	Mirrors bool // of calls of a todo tool of the host's own, whose list the chat has beside that of our tools
 	// Parent is the key of the main agent's chat, and Agent the sub-agent's name; both are empty for a main agent.
 	Parent, Agent string
-	// Takes is the key of the process by which the chat was known before its id was. A chat that holds no list
-	// takes over what that one has seen, unless that one has an id of its host's.
+	// Takes is the process key by which the chat was known, as an earlier chat, before its id was. If the chat has
+	// held no list, it takes over what the earlier chat has seen, unless the host gave the earlier chat an id.
 	Takes string
 	Chat  string // the host's own id; empty if not known. Lists of chats with different ids are never mixed up
 	Name  string // of the list that the user gave the conversation, which is its current one; empty for none
@@ -35,8 +35,8 @@ type Conversation struct {
 	Client, Workspace string
 }
 
-// Own returns a conversation with chat ids of these lists' principal and user in place of its keys,
-// and with its workspace as [todo.Folder] of at most [todo.MaxWorkspace] bytes (BAD-INPUT 82).
+// Own returns a conversation with its keys replaced by chat ids of this principal and user, and its workspace
+// normalised by [todo.Folder] and cut to [todo.MaxWorkspace] bytes (BAD-INPUT 82).
 func (l Lists) Own(c Conversation) Conversation {
 	for _, key := range []*string{&c.Key, &c.Parent, &c.Takes} {
 		if *key != "" {
@@ -49,7 +49,7 @@ func (l Lists) Own(c Conversation) Conversation {
 	return c
 }
 
-// Key says whose a [Seen] is.
+// Key identifies the chat that a [Seen] is of, and in which todo tool: one of ours, or one of its host's own.
 type Key struct {
 	Principal string
 	Chat      string // its id, or [todo.PersonChat]
@@ -68,8 +68,8 @@ type Seen struct {
 	At   time.Time // when this was used last, UTC, give or take five minutes; set by the store
 }
 
-// See returns what a chat has seen once s is stored, the list that became current last first, and s as stored:
-// Revision does not go back, and Process stays if s has none. Stores share it.
+// See returns what a chat has seen after s is stored, the list that became current last first, and s as it is stored:
+// its Revision never decreases, and its Process stays if s has none. All stores use See.
 func See(all []Seen, s Seen, at time.Time) (after []Seen, stored Seen) {
 	var old Seen
 	last := s.Held
@@ -113,7 +113,7 @@ func Current(seen []Seen) string {
 // SeenAge is how long after its last use a store may forget a [Seen], unless it is of [todo.PersonChat].
 const SeenAge = 60 * 24 * time.Hour
 
-// seenTick is the precision of [Seen.At], of which stores have an index that they need not write with each call.
+// seenTick is the precision of [Seen.At]. It saves stores from writing their index of At with each call.
 const seenTick = 5 * time.Minute
 
 // see stores what a chat has seen. It returns [ErrNotFound] for a list that is not one of these.

@@ -35,11 +35,11 @@ type Reader interface {
 type Tx interface {
 	Reader
 
-	// Save stores next as the revision after next.Revision-1, which the transaction has read, and
-	// returns it with Seq set. A list begins with revision 1 or, if the transaction has read that it
-	// does not exist, with any, as an imported one does; only that save stores next.List. If the
-	// newest revision is damaged, next is stored after it, whatever its number. It returns
-	// [ErrTooManyLists] or [ErrStoreFull] when there is no room: the function has to return that error.
+	// Save stores next as the revision after next.Revision-1, which the transaction has read, and returns it
+	// with Seq set. A list begins with revision 1; an imported one may begin with any, if the transaction has
+	// read that it does not exist. Only the first save of a list stores next.List. If the newest revision is
+	// damaged, next is stored after it, whatever its number. Save returns [ErrTooManyLists] or [ErrStoreFull]
+	// when there is no room: the function has to return that error.
 	Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error)
 	// See stores what a chat has seen, as [See] says.
 	See(ctx context.Context, s Seen) error
@@ -51,8 +51,8 @@ type Tx interface {
 	SaveChat(ctx context.Context, c todo.Chat) (todo.Chat, error)
 	// SetKey makes a key lead to a chat until a time. It keeps the newest [MaxKeys] of a kind and user.
 	SetKey(ctx context.Context, k ChatKey, chat string, until time.Time) error
-	// Claim stores that a notice was given at a time, and returns zero. If it was given before, within a time of at
-	// most [NoticeAge], it only returns when. It keeps the newest [MaxNotices] of a principal.
+	// Claim stores that a notice is given at a time, and returns zero. If the notice was already given within the time
+	// before, at most [NoticeAge], Claim only returns when. It keeps the newest [MaxNotices] of a principal.
 	Claim(ctx context.Context, n Notice, at time.Time, within time.Duration) (earlier time.Time, err error)
 	// Purge removes a list with all its revisions, what chats have seen of it, and the chats that held
 	// no other list, or returns [ErrNotFound]. A revision by that writer, Deleted and without text,
@@ -85,8 +85,8 @@ type Store interface {
 	// snapshot is readable. After an error the caller may try again, unless it is [ErrClosed], which
 	// every method returns after Close.
 	Watch(ctx context.Context, hint func()) error
-	// Attend makes a process known as alive until it calls leave or ends, in whatever way. If it fails, it counts
-	// as ended.
+	// Attend makes a process known as alive until it calls leave or ends, in whatever way. If Attend fails, the process
+	// counts as ended.
 	Attend(process string) (leave func(), err error)
 	// Alive reports whether a process attends this store, from wherever it opened it.
 	Alive(process string) bool
@@ -141,9 +141,9 @@ type Query struct {
 	// Excerpt asks for excerpts, which a store reads faster; without effect beside an operation or a text.
 	Excerpt bool
 	// Text restricts to lists of which any revision has a text, see [todo.Snapshot.Saying], and finds
-	// the last such revision of each, whole. Other conditions, and the order, are of the newest
-	// revision. A store searches all revisions of the lists that they leave, so that a caller with
-	// many should page by BeforeSeq.
+	// the last such revision of each, whole. The other conditions and the order apply to the newest
+	// revision. A store searches all revisions of the lists that pass the other conditions: a caller with
+	// many lists should page by BeforeSeq.
 	Text         string
 	Deleted      bool      // also finds deleted lists
 	UpdatedSince time.Time // restricts to lists updated at that time or later

@@ -60,9 +60,9 @@ const (
 	maxWaitingCalls = 256 // of a slow follower; beyond it the oldest are dropped
 )
 
-// Calls follows calls as they are made. It is handed every call of this process before its caller is answered,
-// and soon after them the calls of other processes that made a revision; of several that change one list in
-// quick succession there, perhaps only the last. A slow follower loses its oldest calls.
+// Calls follows calls as they are made. It receives each call of this process before the caller has its answer. Calls
+// of other processes come soon after they are made, if they made a revision; of several on one list in quick
+// succession perhaps only the last comes. A slow follower loses its oldest calls.
 type Calls struct {
 	follower
 	waiting chan Call
@@ -160,7 +160,7 @@ func (l Lists) Plans(ctx context.Context, list string, newest todo.List, most in
 	return plans, err
 }
 
-// Newest returns the id of the last list that the chain had when it was made, or what was wanted.
+// Newest returns the id of the last list that the chain had when it was made; if it had none, the wanted id or name.
 func (c *Chain) Newest() string { return c.newest }
 
 // Has reports whether a list is in the chain. It adds the list to the chain if its Previous is in it.

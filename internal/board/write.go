@@ -24,8 +24,8 @@ type Write struct {
 
 // Outcome is the result of a write.
 type Outcome struct {
-	// After is the revision that the write made, or made the first time if it is repeated or, if it changed
-	// nothing, the newest one; revision 0 means that there is no list.
+	// After is the revision that the write made, or that it made the first time if it is repeated. If it changed
+	// nothing, After is the newest revision; number 0 means that there is no list.
 	After    todo.Snapshot
 	Changed  bool // this write made the revision After
 	Repeated bool // the operation had been applied before
@@ -144,7 +144,7 @@ func (a *attempt) write(ctx context.Context, mayBeRepeat bool) (out Outcome, err
 	return a.save(ctx, draft, told, clears || wakes || a.mends || draft.Changed())
 }
 
-// step returns the write as a step, whose Present sets failed to an error of the store.
+// step returns the write as a [todo.Step]. Its function Present stores an error of the store in failed.
 func (a *attempt) step(ctx context.Context, list todo.List, failed *error) todo.Step {
 	s := todo.Step{Change: a.Change, Sent: &a.sent, Author: todo.PersonChat, At: a.at, Title: a.Title, Mirrors: a.Conversation.Mirrors}
 	if !a.Writer.Person {
@@ -160,7 +160,7 @@ func (a *attempt) step(ctx context.Context, list todo.List, failed *error) todo.
 	return s
 }
 
-// changes is [todo.Step.Changes]; true after a failed read of who is here, and false without a change.
+// changes returns [todo.Step.Changes] of the write: false if it has no Change, and true after an error of the store.
 func (a *attempt) changes(ctx context.Context, shown, newest todo.Snapshot) bool {
 	if a.Change == nil {
 		return false
@@ -268,7 +268,7 @@ func (a *attempt) saveBeside(ctx context.Context, draft *todo.Draft, by todo.Wri
 	return a.tx.Save(ctx, draft.Snapshot(by, todo.Operation{}))
 }
 
-// archive puts a list away; replacedBy is the one that its conversation began instead, or empty.
+// archive puts a list away; replacedBy is the id of the list with which its conversation goes on instead, or empty.
 func (a *attempt) archive(ctx context.Context, list todo.Snapshot, replacedBy string, by todo.Writer) error {
 	draft := todo.NewDraft(list, a.at)
 	draft.Archive(true, replacedBy)
@@ -289,7 +289,7 @@ func (a *attempt) archiveSubLists(ctx context.Context, main todo.List) error {
 	return err
 }
 
-// begun returns the list that begins with a snapshot, and has a topic.
+// begun returns the new list of the write's conversation that begins with snapshot s, under a topic if there is one.
 func (a *attempt) begun(s todo.Snapshot, topic string) todo.List {
 	who := a.Conversation
 	l := todo.List{ID: NewID(), Principal: a.id.Principal, Conversation: who.Key, Client: who.Client, Chat: who.Chat, Name: who.Name,
@@ -301,8 +301,8 @@ func (a *attempt) begun(s todo.Snapshot, topic string) todo.List {
 }
 
 // see stores what the conversation knows after the write, unless the store knows it already: its
-// chat has seen this revision, and if it moves, the list is the current one of the chat and of its
-// name. By a person's write the chat has seen nothing, but holds a list that begins.
+// chat has seen revision s and, if moves is true, s is the current list of the chat and of the conversation's
+// name. A person's write shows the chat nothing, but the chat holds a list that begins with it.
 func (a *attempt) see(ctx context.Context, s todo.Snapshot, moves bool) error {
 	who, err := a.Conversation, error(nil)
 	if moves && who.Name != "" && a.List == "" && s.Revision > 0 && s.List.ID != a.named {
@@ -330,7 +330,7 @@ func (a *attempt) see(ctx context.Context, s todo.Snapshot, moves bool) error {
 	return err
 }
 
-// passOn gives the chat all that the chat which it takes over has seen, and ends that one.
+// passOn gives the chat all that the earlier chat, see [Conversation.Takes], has seen, and ends the earlier chat.
 func (a *attempt) passOn(ctx context.Context) error {
 	before, err := a.tx.Chat(ctx, a.Conversation.Takes)
 	if err == nil {

@@ -6,9 +6,9 @@ type Setup struct {
 	Programs []string // its commands: it is installed if one is on PATH; nil means its name
 	Files    []string // files with its servers, the usual one first; the extension says the format
 	Servers  string   // key of the servers in the file; empty means mcpServers
-	// Stdio and HTTP are the fields of a server's entry, in order. The value may follow as JSON; without it the field
-	// has the server's own value. "args?" is left out without arguments; "command+args" is the whole command. Empty
-	// means the fields of most clients.
+	// Stdio and HTTP are the fields of a server's entry, in order. A field may have a fixed value, as JSON after a
+	// colon; else its value is from the server to add. "args?" is left out without arguments. "command+args" is an
+	// array of the command and its arguments. Empty means the fields of most clients.
 	Stdio, HTTP string
 	Allow       Allow
 	IsDesktop   bool   // is not started in a terminal, so has another PATH

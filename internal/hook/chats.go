@@ -12,8 +12,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
-// earlier tells the agent of a new chat of the open list that the chat before it left. The list
-// becomes the agent's own only when the agent takes it up.
+// earlier reminds the agent of a new chat that the chat before left an open list. The list becomes the
+// agent's own only when the agent takes it up; with Gemini CLI, at once.
 func (e Event) earlier(ctx context.Context, lists board.Lists) (string, error) {
 	before, err := e.chatBefore(ctx, lists)
 	if err != nil || before.ID == "" {
@@ -66,7 +66,7 @@ const gemini = "gemini" // the name of Gemini CLI in hooks and lists
 // isGemini reports whether the host is Gemini CLI, whose MCP messages do not identify the chat.
 func (e Event) isGemini() bool { return e.client() == gemini }
 
-// isKimi reports whether the host is Kimi Code, whose model sees answers of hooks only to a prompt and a turn's end.
+// isKimi reports whether the host is Kimi Code. Its model sees only what hooks answer to a prompt or to a turn's end.
 func (e Event) isKimi() bool { return e.ClientType != "" }
 
 // client returns the name of the host; empty if the event does not tell.

@@ -24,8 +24,8 @@ const (
 	maxSessionText = 1 << 20     // the maximum length of a value, and of all items, in bytes
 )
 
-// isCopilot reports whether the host is Copilot CLI, whose agent is told nothing: it reads answers of
-// another form. Of the hosts that send a timestamp it alone has no transcript, or one in session-state.
+// isCopilot reports whether the host is Copilot CLI. Its agent is told nothing, as it reads another form of answers.
+// Among hosts that send a timestamp, only Copilot CLI has no transcript, or a transcript in session-state.
 func (e Event) isCopilot() bool {
 	return len(e.Timestamp) > 0 && e.Host == "" && e.Submitted == "" && !e.isGemini() &&
 		(e.Transcript == "" || strings.Contains(strings.ReplaceAll(e.Transcript, `\`, "/"), "/session-state/"))

@@ -48,9 +48,9 @@ func (e Event) WithFiles(getenv func(string) string) Event {
 	return e
 }
 
-// parent matches the id of the chat that one was forked from. Codex has it in the first line of a chat's
-// file. Claude Code has it with the answers that the fork took over; after --fork-session these are
-// not in the file yet. Neither pattern occurs in a text, whose quotes are escaped.
+// parent matches, in the file of a forked chat, the id of the chat that it was forked from. Codex writes the id in the
+// first line. Claude Code writes it with the answers that the fork took over; after --fork-session the file does not
+// have these answers yet. A text in the file cannot match, since its quotes are escaped.
 var parent = regexp.MustCompile(`"(?:forked_from_id|requestSessionId)":"([0-9A-Za-z-]{8,64})"`)
 
 const maxEnd = 1 << 20 // how many bytes of a chat's file are read at its beginning and at its end
@@ -163,8 +163,8 @@ const (
 	maxSessionFile = 64 << 10    // how much of each is read, in bytes
 )
 
-// FollowSessions records what hosts tell no hook until ctx ends: that a person interrupted a question of Claude Code or
-// approved a command, which then runs, and that Codex' model failed. It reads the hosts' own files and writes none.
+// FollowSessions records, until ctx ends, what hosts do not tell hooks: that a person interrupted a question of Claude
+// Code or approved a command, and that Codex' model failed. It reads the hosts' own files and writes none.
 func FollowSessions(ctx context.Context, getenv func(string) string, lists board.Lists) {
 	home := cmp.Or(getenv("HOME"), getenv("USERPROFILE"))
 	claude := cmp.Or(getenv("CLAUDE_CONFIG_DIR"), filepath.Join(home, ".claude"))
@@ -182,8 +182,8 @@ func FollowSessions(ctx context.Context, getenv func(string) string, lists board
 // sessions has the modification time of each file that was read.
 type sessions map[string]time.Time
 
-// look records what those of the files say that changed since the last look. read returns what a file says; ok is false
-// if that is nothing. It retries those that failed.
+// look reads the files that changed since the last look, and records what they say. read returns the content of a file;
+// ok is false if there is nothing to record. A file that could not be recorded is read again at the next look.
 func (s sessions) look(ctx context.Context, lists board.Lists, files []string, read func(path string) (now session, ok bool)) {
 	for _, path := range files[:min(len(files), maxSessions)] {
 		info, err := os.Lstat(path)
@@ -225,8 +225,8 @@ func (s sessions) lookAtCodex(ctx context.Context, home string, lists board.List
 	}
 }
 
-// tell records in the chat what its client does, unless the chat knows something newer or has ended. The chat must
-// be one that a hook of the same process reported or, for Codex, be in a turn.
+// tell records in the session's chat what its client does, unless the chat has ended or has newer information. It
+// ignores a chat that no hook of the same process reported; for Codex, a chat that is not in a turn.
 func (s session) tell(ctx context.Context, lists board.Lists) error {
 	host, who := process.ID(s.Process), board.Conversation{Key: todo.ChatKey(s.ID)}
 	if host == "" && !s.failed || s.ID == "" || len(s.ID) > todo.MaxLabel {

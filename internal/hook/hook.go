@@ -154,8 +154,8 @@ func Read(in io.Reader) (Event, error) {
 
 var errNoEvent = errors.New("the event is not JSON of a form that hosts send")
 
-// Answer returns the JSON value by which a hook has its host tell the agent a text. At the end of a turn the answer
-// keeps the turn from ending. Most hosts need a decision for that; Claude Code would show one as a problem.
+// Answer returns the JSON that a hook prints so that its host tells the agent a text. At the end of a turn the answer
+// keeps the turn from ending. For that most hosts need the field "decision"; Claude Code would show it as a problem.
 func (e Event) Answer(text string) any {
 	type output struct {
 		Event    string `json:"hookEventName,omitempty"`
@@ -217,7 +217,7 @@ func (e Event) describe(err error) error {
 // act handles an event. do returns a text for the agent, empty for none.
 type act struct {
 	do      func(context.Context, board.Lists) (told string, err error)
-	isLater bool // the host waits for nothing of it: another process may do it later
+	isLater bool // the host needs no answer, so another process may call do later
 }
 
 // later returns an act that tells the agent nothing.
@@ -313,8 +313,8 @@ func (e Event) launched() (sub Event, task string) {
 	return e, todo.AgentName(todo.OneLine(input.Description, todo.MaxTitle))
 }
 
-// afterTool returns what to do after a call of a tool: mirror it if it is a host's own todo tool, at
-// most note the chat's process (leads) if it is ours, else tell the agent the news.
+// afterTool returns the act for a call of a tool. A call of a host's own todo tool is mirrored. A call of
+// our tool at most notes the chat's process (see leads). After any other tool the agent is told the news.
 func (e Event) afterTool() (*act, error) {
 	host := e.Host
 	if e.Cursor != "" {
@@ -360,7 +360,7 @@ func (e Event) mirror(ctx context.Context, lists board.Lists, tool tools.BuiltIn
 	if e.Agent != "" {
 		w.Conversation.Agent = agent
 	}
-	// Several chats share the list; Claude Code replaces these characters in the name of its folder, too.
+	// Chats with the same TaskList share one list. Claude Code makes its folder's name by the same replacement.
 	if name := "tasks " + notInFolder.ReplaceAllString(e.TaskList, "-"); tool.OneList && e.TaskList != "" && todo.CheckName(name) == nil {
 		w.Conversation.Name = name
 	}
@@ -373,7 +373,7 @@ var notInFolder = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 // WithHost returns the event with the id of the host's process, which started this one.
 func (e Event) WithHost() Event { e.Process = process.Host(); return e }
 
-// chat returns the conversation of the event's agent, with the key by which our server knows it, too.
+// chat returns the conversation of the event's agent. Our server finds the chat by the same key.
 func (e Event) chat() board.Conversation {
 	who := board.Conversation{Key: todo.ChatKey(e.Session), Chat: todo.HostID(e.Session), Client: e.client(), Workspace: e.Folder, Detached: true}
 	who.Lasts = 30 * time.Minute // after the last event, if the host's process is unknown

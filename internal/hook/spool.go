@@ -48,7 +48,7 @@ const (
 	lockTimeout          = 2 * time.Second
 	lockEvery            = 2 * time.Millisecond // how often the lock is tried
 
-	// What is added to the folder's name for the lock of who applies events, and for the folder of damaged ones.
+	// Suffixes of the spool folder's path: for the lock while events are applied, and for the folder of damaged events.
 	lockSuffix, asideSuffix = "-apply", "-damaged"
 )
 
@@ -141,13 +141,13 @@ func (s *Spool) names() (all []string, err error) {
 	return all, err
 }
 
-// came returns when the event of a file came, or the least time after the event before.
+// came returns the time in a file's name: when its event came, but at least 1 ns after the event before.
 func came(name string) time.Time {
 	id, _ := strconv.ParseInt(name[:20], 10, 64)
 	return time.Unix(0, id)
 }
 
-// lock waits until it has the lock for applying events. It returns nil if there are none: another process applied them.
+// lock waits for the lock for applying events. It returns nil if no events are left: another process applied them.
 func (s *Spool) lock(ctx context.Context) (unlock func(), err error) {
 	for began := time.Now(); ; {
 		if all, err := s.names(); err != nil || len(all) == 0 {
@@ -188,8 +188,8 @@ func (s *Spool) Drain(ctx context.Context, st board.Store) error {
 	return failed
 }
 
-// apply applies an event, unless its chat is in back, and removes it. An event that fails stays, to be tried again, and
-// its chat is in back then.
+// apply applies an event and removes its file. If the store fails, the file stays for another try, and back gets the
+// chat. Events of chats in back are skipped, which keeps their order.
 func (s *Spool) apply(ctx context.Context, name string, lists board.Lists, back map[string]bool) error {
 	f, err := os.Open(filepath.Join(s.Folder, name))
 	if err != nil {
@@ -230,8 +230,8 @@ func queued(in io.Reader, id string) (e Event, a *act, err error) {
 	return e, a, e.describe(err)
 }
 
-// setAside moves an event that can never be applied to a folder beside the spool, and logs why. A full folder begins
-// anew.
+// setAside moves an event that can never be applied to a folder beside the spool, and logs why. If that folder is full,
+// setAside empties it first.
 func (s *Spool) setAside(name string, why error) error {
 	aside := s.Folder + asideSuffix
 	if files, _ := os.ReadDir(aside); len(files) >= maxSpooled {
@@ -275,7 +275,7 @@ func (s *Spool) Settle(ctx context.Context) {
 	if len(all) == 0 || len(all) == s.stuck && time.Now().Before(s.again) {
 		return
 	}
-	// Not canceled with its caller: other callers wait for the same.
+	// The end of the caller's context does not stop it: other callers wait for the same events.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
 	if err := s.Drain(ctx, s.Store); err != nil {

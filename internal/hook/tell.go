@@ -16,11 +16,11 @@ import (
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
-// saying words what is to be said of the list in a target; empty for nothing.
+// saying returns a text for the agent about the target's list; empty if there is nothing to say.
 type saying func(*prompts.Words, board.Target) (string, error)
 
-// tell returns the first text that say has for one of the conversations; empty for none. Without conversations it takes
-// both of the agent: with our tools, then with its host's own tool.
+// tell calls say for each conversation and returns the first text that is not empty. Without conversations it uses the
+// two of the agent: the one for our tools, then the one for its host's own todo tool.
 func (e Event) tell(ctx context.Context, lists board.Lists, say saying, of ...board.Conversation) (string, error) {
 	if len(of) == 0 {
 		of = []board.Conversation{e.chat(), e.mirrors()}
@@ -70,7 +70,7 @@ func (e Event) news(ctx context.Context, lists board.Lists, ended bool) (string,
 	})
 }
 
-// hear changes the agent's chat. For a sub-agent without an open list that is the main agent's; isMain is then true.
+// hear changes the agent's chat. For a sub-agent without an open list it changes the main agent's, with isMain true.
 func (e Event) hear(ctx context.Context, lists board.Lists, heard func(c *todo.Chat, isMain bool, at time.Time)) error {
 	isMain := false
 	if e.Agent != "" {
@@ -86,7 +86,7 @@ func (e Event) hear(ctx context.Context, lists board.Lists, heard func(c *todo.C
 	return err
 }
 
-// goesOn records that the agent works. In its main agent's chat a sub-agent ends only its own question.
+// goesOn records that the agent works. In the main agent's chat, an event of a sub-agent only ends its own question.
 func (e Event) goesOn(ctx context.Context, lists board.Lists) error {
 	err := e.hear(ctx, lists, func(c *todo.Chat, isMain bool, at time.Time) {
 		question := todo.OneLine(e.question(), todo.MaxTitle)
@@ -103,7 +103,7 @@ func (e Event) goesOn(ctx context.Context, lists board.Lists) error {
 	return err
 }
 
-// askTools are the tools that ask the user, where no other event tells that: of Claude Code and Kimi Code, and Codex.
+// askTools are tools that ask the user without another event: first that of Claude Code and Kimi Code, then Codex'.
 var askTools = []string{"AskUserQuestion", "request_user_input"}
 
 // asks records that the agent waits for a person.
@@ -123,7 +123,7 @@ const planQuestion = "Go on with this plan?" // what an agent with a plan asks
 
 // question returns what the agent asks; empty for nothing.
 func (e Event) question() string {
-	// Other notifications tell that the agent has ended its turn, or of something else.
+	// Only these notifications ask a person. Others say, for example, that the agent's turn has ended.
 	asking := []string{"permission_prompt", "worker_permission_prompt", "elicitation_dialog", "agent_needs_input", "ToolPermission"}
 	isIdle := e.Notice == "" && strings.Contains(e.Message, "waiting for your input")
 	if e.Message != "" && (isIdle || e.Notice != "" && !slices.Contains(asking, e.Notice)) {
@@ -141,7 +141,7 @@ func (e Event) question() string {
 		FileName, ToolName string   // of Gemini CLI
 		Urls               []string // of Gemini CLI
 	}
-	// After an error the tool's name, or the message, has to do.
+	// If the input cannot be parsed, the question is the tool's name or the message.
 	_ = json.Unmarshal(about, &input, json.MatchCaseInsensitiveNames(true))
 	tool := cmp.Or(e.Tool, input.ToolName)
 	of := cmp.Or(append([]string{input.FilePath, input.Path, input.URL, input.FileName}, input.Urls...)...)

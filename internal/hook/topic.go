@@ -44,8 +44,8 @@ func (e Event) begins(ctx context.Context, lists board.Lists) error {
 	return e.endOthers(ctx, lists)
 }
 
-// endOthers ends the other chats of the host's process that rest: Codex tells of their ends only as it quits. Hosts
-// that keep several chats in one process tell of each end; they have a plugin of ours, or send timestamps.
+// endOthers ends the resting other chats of the host's process, since Codex reports their ends only when it quits. It
+// skips hosts with our plugin or with timestamps: they run several chats in one process and report the end of each.
 func (e Event) endOthers(ctx context.Context, lists board.Lists) error {
 	if e.Process == "" || e.Host != "" || len(e.Timestamp) > 0 || e.Agent != "" {
 		return nil
@@ -68,7 +68,7 @@ func endAll(ctx context.Context, lists board.Lists, isOne func(todo.Chat) bool, 
 	return err
 }
 
-// isOther returns whether a chat is another main agent's of the host's process, which must be known.
+// isOther returns a test for chats of other main agents in the host's process. The process must be known.
 func (e Event) isOther(lists board.Lists) func(todo.Chat) bool {
 	own := lists.Own(e.chat())
 	return func(c todo.Chat) bool {
@@ -77,8 +77,8 @@ func (e Event) isOther(lists board.Lists) func(todo.Chat) bool {
 	}
 }
 
-// leads makes the id of the host's process a key of the chat, for hosts whose calls do not tell the chat. While
-// another chat of the process is in a turn, the key would be ambiguous: it is removed.
+// leads makes the id of the host's process a key of the chat, for hosts whose MCP calls do not identify the chat. If
+// another chat of the process is in a turn, the key would be ambiguous, so leads removes it.
 func (e Event) leads(ctx context.Context, lists board.Lists) error {
 	if e.Process == "" || e.Agent != "" || !clients.Find(e.client()).ByHost {
 		return nil
@@ -98,7 +98,8 @@ func (e Event) leads(ctx context.Context, lists board.Lists) error {
 	return lists.HearKey(ctx, e.chat(), board.HostKey, e.Process, lasts)
 }
 
-// start records that a session starts again, and tells its agent of its open list or that of the chat before.
+// start records that a session was resumed, compacted, cleared or forked. It tells the agent of its open list; after a
+// clear or a fork, of the open list of the chat before.
 func (e Event) start(ctx context.Context, lists board.Lists) (string, error) {
 	if err := e.begins(ctx, lists); err != nil {
 		return "", err
@@ -114,9 +115,9 @@ func (e Event) start(ctx context.Context, lists board.Lists) (string, error) {
 	return e.show(ctx, lists)
 }
 
-// takeTopic records in the chat the title and the prompt of the event, and what heard adds. While the agent has an
-// open list, a prompt may be about that or about the next one. Without words in a prompt the topic is the
-// folder's name with its branch, unless that is a main branch, which says nothing of the task.
+// takeTopic records the event's title and prompt as topics of the chat, then calls heard. A prompt during an open list
+// is marked as such, since it may be about that list or the next one. If a prompt has no words, the topic is the
+// folder's name with its branch, except on a main branch, whose name says nothing about the task.
 func (e Event) takeTopic(ctx context.Context, lists board.Lists, heard func(c *todo.Chat, at time.Time)) (was todo.Chat, err error) {
 	var topics []todo.Topic
 	if e.Agent == "" && e.Title != "" {
@@ -159,7 +160,7 @@ func (e Event) typed() (prompt string, ok bool) {
 	return prompt, prompt != "" && !strings.HasPrefix(prompt, "<") && slices.Contains([]string{"", "user", "sdk"}, e.Source)
 }
 
-// command matches a command of the host, such as /clear. A path has a second slash.
+// command matches a command of the host, such as /clear. It does not match a path such as /tmp/a.
 var command = regexp.MustCompile(`^/[\pL\pN_.:-]+(\s|$)`)
 
 // firstLine returns the first line with a letter or digit, cleaned and cut; empty for a command of the host or a shell.

@@ -67,12 +67,12 @@ func (e Event) endTurn(ctx context.Context, lists board.Lists) (string, error) {
 	return text, err
 }
 
-// afterTurn returns the items that a person added for the end of the turn. They move to the list, so are told once.
+// afterTurn tells the agent, once, the items that a person added for the end of the turn: they move to the list.
 func (e Event) afterTurn(ctx context.Context, lists board.Lists) (string, error) {
 	return e.goOn(ctx, lists, func(list todo.Snapshot) (bool, error) { return len(list.Later) > 0, nil })
 }
 
-// goOn tells an agent whose turn has ended the news of a list that isDue, and to go on with them.
+// goOn tells an agent at the end of its turn the news of a list for which isDue is true, and to go on with this work.
 func (e Event) goOn(ctx context.Context, lists board.Lists, isDue func(todo.Snapshot) (bool, error)) (string, error) {
 	return e.tell(ctx, lists, func(w *prompts.Words, t board.Target) (string, error) {
 		list, err := lists.Current(ctx, t)
@@ -90,8 +90,9 @@ func (e Event) goOn(ctx context.Context, lists board.Lists, isDue func(todo.Snap
 	})
 }
 
-// isLate reports whether the event is older than what is known of the chat: it isOld, or it contradicts the start or
-// the end of a turn in the last five seconds: a host may not wait for a hook. Events of our plugins arrive in order.
+// isLate reports whether the event is older than what is known of the chat: isOld is true, or the event contradicts the
+// start or end of a turn less than five seconds ago. A host need not wait for its hooks, so events may come out of
+// order; those of our plugins come in order.
 func (e Event) isLate(c *todo.Chat, at time.Time) bool {
 	overtaken := c.Doing == todo.Rests
 	if strings.EqualFold(e.Name, "SessionStart") {
@@ -106,8 +107,8 @@ func (e Event) isOld(c *todo.Chat, at time.Time) bool {
 	return e.id != "" && at.Before(since) && since.Before(time.Now()) // a time to come: the clock was set back
 }
 
-// idles records that no turn runs. Hosts say so a while after a turn ended. It also ends a turn, or a question,
-// that a person interrupted: no other event tells of that.
+// idles records that no turn runs. Hosts send its event some time after the end of a turn. When a person interrupts a
+// turn or a question, no other event says that it ended.
 func (e Event) idles(ctx context.Context, lists board.Lists) error {
 	_, err := lists.Hear(ctx, e.chat(), func(c *todo.Chat, at time.Time) {
 		if c.Doing != todo.Rests && !e.isOld(c, at) {
@@ -143,7 +144,7 @@ func (e Event) finish(ctx context.Context, lists board.Lists) (string, error) {
 	})
 }
 
-// waitsForAgents reports whether sub-agents run in the background: the end of one begins the next turn.
+// waitsForAgents reports whether sub-agents run in the background. When one ends, the host begins the next turn itself.
 func (e Event) waitsForAgents() bool {
 	type task struct{ Type, Status string }
 	var tasks []task

@@ -67,7 +67,7 @@ func withHint(err error) error {
 	return err
 }
 
-// wrong puts the path before an error that begins with :LINE:COLUMN: or a colon, and must quote no value.
+// wrong puts the path before err. The text of err begins with :LINE:COLUMN: or a colon, and must not quote a value.
 func (f file) wrong(err error) error {
 	if err == nil {
 		return nil
@@ -251,8 +251,8 @@ func (c Change) Files() (paths, texts []string) {
 }
 
 // Write makes the change. It replaces each file, or what a link leads to, as a whole, or removes it, and returns the
-// copies of earlier contents that it made. There is a copy unless the file is new, or has this program and a copy
-// already. A file that was changed meanwhile or is protected is an error; the files before it stay changed.
+// paths of the copies that it made. It copies a file's earlier content, unless the file already has both this program
+// and a copy. It fails at a file that was changed meanwhile or is protected; the files before it stay changed.
 func (c Change) Write() (backups []string, err error) {
 	for _, e := range c.edits {
 		backup, err := e.save(c.home)
@@ -276,9 +276,9 @@ func (c Change) Copies() (paths []string) {
 	return paths
 }
 
-// save makes the edit, and returns the path of a new copy, if any. If the new content is that of the copy but for
-// line ends at the end, save writes the copy's bytes and removes the copy. With a file it removes the empty
-// folders around it, below home.
+// save makes the edit, and returns the path of a new copy, if any. If the new content equals an old copy, apart from
+// newlines at the end, save writes the copy's bytes and removes the copy. When save removes a file, it also removes
+// the folders below home that become empty.
 func (e *edit) save(home string) (backup string, err error) {
 	if err := e.check(); err != nil {
 		return "", err
@@ -300,7 +300,7 @@ func (e *edit) save(home string) (backup string, err error) {
 		}
 		return "", err
 	}
-	// A copy from before this program was added is what a user may want again.
+	// If the file has this program, an existing copy is older and stays: a user may want the file without the program.
 	isOurs := e.ours || bytes.Contains(e.before.data, []byte(programName))
 	if e.before.data != nil && !(isOurs && exists(copied)) {
 		_ = os.Remove(copied) // so that the new one gets the mode of a new file, readable by its owner alone

@@ -220,9 +220,9 @@ func ParseKinds(text string) ([]Kind, error) {
 	return kinds, nil
 }
 
-// chosen returns those of kinds that a client can run, and those that come with them. Edits and Waiting come
-// with each other and with Wake, since the same hooks say that an agent works and that its turn ended. A kind
-// also comes if a hook of a chosen kind runs at its event for all tools anyway.
+// chosen returns the kinds that a client runs if the given kinds are chosen: those of them that it can run, and kinds
+// that these imply. Edits, Waiting and Wake imply Edits and Waiting, since the same hooks say that an agent works and
+// that its turn ended. A kind is also implied if a chosen hook runs for all tools at the event of its first hook.
 func (s *hookSetup) chosen(kinds []Kind) (all []Kind) {
 	if s == nil {
 		return nil
@@ -246,7 +246,7 @@ func (s *hookSetup) chosen(kinds []Kind) (all []Kind) {
 	return all
 }
 
-// hooks returns the hooks for chosen kinds, one for each event, and that of [Wake].
+// hooks returns the hooks for chosen kinds: one for each event, and a separate one for [Wake].
 func (s *hookSetup) hooks(kinds []Kind) (all []hookEntry) {
 	for _, e := range s.entries {
 		if len(kinds) == 0 || e.kind != "" && !slices.Contains(kinds, e.kind) {
@@ -265,7 +265,7 @@ func (s *hookSetup) hooks(kinds []Kind) (all []hookEntry) {
 	return all
 }
 
-// union returns a matcher for what either of two matches.
+// union returns a matcher that selects all that one of two matchers selects.
 func union(a, b string) string {
 	if a == "" || b == "" {
 		return ""
@@ -294,7 +294,8 @@ func (h hookFile) running(places []place) (all []Kind) {
 	return all
 }
 
-// serves reports whether the hook does what an entry needs. Newer versions may add parts to a matcher after the first.
+// serves reports whether the hook does what an entry needs. It compares only the first part of the entry's matcher,
+// since a newer version of this program may add parts.
 func (p place) serves(e hookEntry) bool {
 	first, _, _ := strings.Cut(e.matcher, "|")
 	matches := p.matcher == "" || e.matcher != "" && slices.Contains(strings.Split(p.matcher, "|"), first)

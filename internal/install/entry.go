@@ -26,8 +26,8 @@ func (c Client) entry(name string, s Server) object {
 	})
 }
 
-// fill returns the object of a form, such as `type: "stdio", command, args?`. A field has its JSON value in the
-// form, or the one in values. Its key ends before a ? or a +.
+// fill returns an object by a form, such as `type: "stdio", command, args?`. The value of a field is the JSON in the
+// form; without it, the value for the field's text in values. The key in the object has no ? and nothing from a + on.
 func fill(form string, values map[string]any) (all object) {
 	for part := range strings.SplitSeq(form, ", ") {
 		key, text, hasValue := strings.Cut(part, ": ")
@@ -41,12 +41,12 @@ func fill(form string, values map[string]any) (all object) {
 }
 
 var (
-	// addresses are the keys by which some client or version names an address, and commands those of a command.
+	// addresses are the keys for an address in the clients and their versions; commands are the keys for a command.
 	addresses = []string{"url", "httpUrl", "serverUrl", "uri"}
 	commands  = []string{"command", "cmd", "args"}
 	// leads are all keys that say how to reach a server.
 	leads = slices.Concat(addresses, commands, []string{"type", "source"})
-	// ofStdio and ofHTTP are the keys that only one way to a server may have: some clients refuse others.
+	// ofStdio are keys for a command only, ofHTTP keys for an address only. Some clients refuse the keys of the other.
 	ofStdio = []string{"env", "envs", "env_keys", "env_vars", "envFile", "cwd"}
 	ofHTTP  = []string{"headers", "http_headers", "env_http_headers", "bearer_token_env_var", "oauth", "auth"}
 )

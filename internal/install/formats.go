@@ -47,8 +47,8 @@ func readTOML(data []byte) (root map[string]any, err error) {
 }
 
 // setTOML implements format.write for two kinds of paths: a table, a server in it and perhaps a key; or an array of
-// tables and an index, to append or remove an item. It writes all lines of the server or item anew, without
-// comments, at the end of the file, and keeps all others; else it returns errNotEdited.
+// tables and an index, to append or remove an item. It writes the server or item anew, without comments, where it
+// was or at the end of the file, and keeps all other lines. If that is not possible, it returns errNotEdited.
 func setTOML(data []byte, value any, path []any) ([]byte, error) {
 	table := path[0].(string)
 	before, behind := cutTOML(string(data), table, path[1])
@@ -86,7 +86,7 @@ func setTOML(data []byte, value any, path []any) ([]byte, error) {
 	return text, err
 }
 
-// setItem appends or removes an item in the wanted content, and returns the text of a new one.
+// setItem appends an item to the wanted content and returns its TOML, or removes an item and returns "".
 func setItem(wanted map[string]any, value any, path []any) (block string, err error) {
 	table, n := path[0].(string), path[1].(int)
 	all, _ := wanted[table].([]any)
@@ -106,7 +106,7 @@ func setItem(wanted map[string]any, value any, path []any) (block string, err er
 	return block, cmp.Or(err, wrong)
 }
 
-// setServer sets or removes a server, or its key, in the wanted content, and returns the server's text.
+// setServer sets or removes a server, or its key, in the wanted content. It returns the server's TOML; "" if removed.
 func setServer(wanted map[string]any, value any, path []any) (block string, err error) {
 	table, name := path[0].(string), path[1].(string)
 	servers, _ := wanted[table].(map[string]any)
@@ -133,8 +133,8 @@ func setServer(wanted map[string]any, value any, path []any) (block string, err 
 	return block, err
 }
 
-// cutTOML returns a text without the tables of a server, or the item with an index: what precedes the first of
-// them, and the rest. Comments and blank lines before another table stay.
+// cutTOML cuts out of a text the tables of a server, or an item; which is the server's name or the item's index. It
+// returns the text before the first cut, and the rest. Comments and blank lines before another table stay.
 func cutTOML(text, table string, which any) (before, behind string) {
 	var kept [2]strings.Builder
 	at, isCut, lead, n := 0, false, "", 0
@@ -199,7 +199,7 @@ func sidebar(command string) string {
 
 var kindsLine = regexp.MustCompile(`(?m)^const kinds = (\[.*\])$`)
 
-// pluginKinds returns the kinds of a plugin that was read; none if it does not tell.
+// pluginKinds returns the kinds in the text of a plugin that was read; none if the text has no line for them.
 func pluginKinds(root map[string]any) (kinds []Kind) {
 	text, _ := root[pluginPath].(string)
 	if line := kindsLine.FindStringSubmatch(text); line != nil {

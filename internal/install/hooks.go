@@ -55,7 +55,7 @@ type hookFile struct {
 var errSlowHooks = errors.New("hooks are not for npx, which takes too long for what runs with each todo: " +
 	"npm install --global todo-mcp, then todo-mcp install --hooks")
 
-// hookFile returns change's edit of a client's file of hooks, a new one if it has none. The hooks use server's store.
+// hookFile returns the edit of a client's file of hooks in change; it adds a missing one. Hooks use the server's store.
 func (c Client) hookFile(m Machine, o Options, server Server, change *Change) (h hookFile, err error) {
 	command, unknown := m.Command(c.IsDesktop)
 	h = hookFile{hookSetup: c.hooks, host: c.Name, machine: m, shell: shell.POSIX, store: storeOf(server.Args), err: unknown}
@@ -180,7 +180,7 @@ type place struct {
 	command        string
 }
 
-// called returns the command of a hook, or the tool that it calls; empty for a hook of another program.
+// called returns the command of a hook of this program, or the former tool that it calls; empty for any other hook.
 func (h hookFile) called(value any) string {
 	hook, _ := value.(map[string]any)
 	command, _ := cmp.Or(hook["command"], hook["bash"]).(string)
@@ -193,7 +193,7 @@ func (h hookFile) called(value any) string {
 	return ""
 }
 
-// places returns the hooks or the plugin of this program; for a group of only such hooks, the group.
+// places returns the hooks or the plugin of this program. If a group has no other hooks, its place is the whole group.
 func (h hookFile) places() (all []place, err error) {
 	if h.isPlugin() {
 		if h.root[pluginPath] != nil {
@@ -219,7 +219,7 @@ func (h hookFile) places() (all []place, err error) {
 	return all, err
 }
 
-// placesIn returns the hooks of this program in the group at a path.
+// placesIn returns the hooks of this program in the group at a path; the group as one place if it has no other hooks.
 func (h hookFile) placesIn(group any, event string, path ...any) (here []place) {
 	matcher, _ := at(group, []any{"matcher"}).(string)
 	if matcher == "*" { // the same as none
@@ -288,15 +288,15 @@ func (h hookFile) install(kinds []Kind) error {
 	return cmp.Or(err, h.setStatusLine(true))
 }
 
-// brief sets the brief form of the last change of a hook.
+// brief sets, for the last change in h.shown, what the hook calls at which event; an empty event changes nothing.
 func (h hookFile) brief(calls, event string) {
 	if n := len(h.shown); n > 0 && event != "" {
 		h.shown[n-1].calls, h.shown[n-1].event = calls, event
 	}
 }
 
-// setStatusLine sets or removes the status line unless there is another one. Arguments stay that a person added, but for
-// a store.
+// setStatusLine sets or removes the status line, unless the client has another program's. Arguments that a person added
+// stay, unless they name a store.
 func (h hookFile) setStatusLine(comes bool) error {
 	line, err := h.object(statusLineKey)
 	command := h.command(h.statusLine)

@@ -150,8 +150,8 @@ type serversFile struct {
 	entry map[string]any // nil for a new one
 }
 
-// open returns the file with the client's servers: the first with this program, else the first that exists,
-// else the first whose folder exists, else the first. With an error only its path is set.
+// open returns the file with the client's servers. Of the possible files it takes the first that has this program, else
+// the first that exists, else the first whose folder exists, else the first. With an error only its path is set.
 func (c Client) open(m Machine, o Options) (serversFile, error) {
 	paths := m.places(c.Files)
 	for _, path := range paths {
@@ -205,8 +205,8 @@ func isOurs(m Machine, o Options, name string, entry map[string]any) bool {
 	return n > 0 && programForm.MatchString(s.Args[n-1]) || m.isProgram(s.Command)
 }
 
-// isServed reports whether an address is one that this program serves on this machine: /mcp, with or without
-// a list. Other servers have that, too, so an entry with headers or a sign-in must also have the usual port.
+// isServed reports whether this program may serve an address: /mcp on this machine, with or without a list. Other
+// servers use /mcp, too, so an entry with headers or a sign-in (hasOwn) must also have the usual port.
 func isServed(address string, hasOwn bool) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || hasOwn && u.Port() != "8765" {
@@ -218,7 +218,7 @@ func isServed(address string, hasOwn bool) bool {
 	return isHere && u.EscapedPath() == mcpPath && len(query) == 0 && u.Fragment == ""
 }
 
-// runnerForm matches the words, a line each, by which npx, bunx or pnpx runs a package, perhaps through cmd.
+// runnerForm matches the words before the package in a command of npx, bunx or pnpx, perhaps by cmd; a word is a line.
 var runnerForm = regexp.MustCompile(`^(?:(?:.*[/\\])?cmd(?:\.exe)?\n/c\n)?(?:.*[/\\])?(?:npx|bunx|pnpx)(?:\.cmd|\.exe)?\n(?:-.*\n)*`)
 
 // fromPackage returns the index of the first argument after the package that npx or the like runs; 0 for others.
@@ -301,7 +301,7 @@ func (c Client) permission(m Machine, o Options, name string, change *Change) (e
 	return e, path, value, err
 }
 
-// allow adds to a change that a client runs a server's tools without asking, or that it asks; nil keeps that.
+// allow adds to a change the setting that a client runs a server's tools without asking, or removes it; nil keeps it.
 func (c Client) allow(m Machine, o Options, name string, allows *bool, change *Change) error {
 	e, path, value, err := c.permission(m, o, name, change)
 	switch {
@@ -315,7 +315,7 @@ func (c Client) allow(m Machine, o Options, name string, allows *bool, change *C
 	return e.set(value, path...)
 }
 
-// change returns the change that plan makes.
+// change opens the client's file, lets plan edit it, and returns the edits that change something.
 func (c Client) change(m Machine, o Options, plan func(serversFile, *Change) error) (Change, error) {
 	f, err := c.open(m, o)
 	change := Change{Client: c, File: f.before.path, edits: []*edit{f.edit}, home: m.Home}
@@ -326,7 +326,7 @@ func (c Client) change(m Machine, o Options, plan func(serversFile, *Change) err
 	return change, err
 }
 
-// wanted returns how a client shall reach this server. It keeps the arguments, and a path that leads to this program.
+// wanted returns the server's entry. It keeps old's arguments unless o has any, and its command if it is this program.
 func (c Client) wanted(m Machine, o Options, old Server) (Server, error) {
 	switch {
 	case o.URL != "" && c.NoHTTP != "":

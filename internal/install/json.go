@@ -31,7 +31,7 @@ func (o object) MarshalJSONTo(out *jsontext.Encoder) error {
 	return errors.Join(err, out.WriteToken(jsontext.EndObject))
 }
 
-// secret is a string of which people see another form. Its JSON is text.
+// secret is a string with two forms: text, which is its JSON, and shown, which people see.
 type secret struct{ text, shown string }
 
 // MarshalJSONTo implements [json.MarshalerTo].
@@ -77,8 +77,8 @@ func isTooDeep(data []byte) bool {
 	return depth > maxDepth
 }
 
-// readJSON reads a file of JSON, perhaps with comments. Its root must be an object; an empty file is an empty one.
-// A duplicate key is an error, since programs differ in which one they use.
+// readJSON reads a file of JSON, perhaps with comments. Its root must be an object; an empty file counts as an empty
+// object. A duplicate key is an error, since programs differ in which of the two values they use.
 func readJSON(data []byte) (root map[string]any, err error) {
 	if isBlank(data) {
 		return nil, nil
@@ -163,7 +163,7 @@ func wrapped(value any, path []any) any {
 	return value
 }
 
-// part is a member of an object or an item of an array, by its offsets. At comma there is a comma, or the end.
+// part has the offsets of a member or item. At comma is the comma behind it or, for the last part, a bracket.
 type part struct{ from, to, comma int }
 
 // parts returns the parts of an object or array; none for other values.
@@ -186,7 +186,7 @@ func parts(in *hujson.Value) (all []part) {
 
 const whiteSpace = " \t\r\n"
 
-// indentOf returns the indentation of the line of an offset, and whether only that precedes the offset.
+// indentOf returns the indentation of the line at an offset, and whether nothing else in the line precedes the offset.
 func indentOf(data []byte, at int) (indent string, ownLine bool) {
 	line := data[bytes.LastIndexByte(data[:at], '\n')+1 : at]
 	indent = string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
@@ -195,7 +195,7 @@ func indentOf(data []byte, at int) (indent string, ownLine bool) {
 
 var firstIndent = regexp.MustCompile(`\n([ \t]+)"`)
 
-// marshal returns a value as one line, or as lines with an indentation and the style of data.
+// marshal returns a value as JSON in one line, or in lines after indent, with the indentation and line ends of data.
 func marshal(data []byte, value any, indent string, lines bool) ([]byte, error) {
 	if !lines {
 		text, err := inLine(value)
@@ -221,7 +221,7 @@ func newlineOf(data []byte) string {
 	return "\n"
 }
 
-// insertJSON appends a part to an object or array, after a comment on the line of the last part.
+// insertJSON appends a part to an object or array. A comment on the line of the last part stays on that line.
 func insertJSON(data []byte, in *hujson.Value, step, value any) ([]byte, error) {
 	all, newline := parts(in), newlineOf(data)
 	indent, _ := indentOf(data, in.StartOffset)

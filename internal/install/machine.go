@@ -38,9 +38,9 @@ func ThisMachine(getenv func(string) string) (Machine, error) {
 	return Machine{System: runtime.GOOS, Home: home, Getenv: getenv, LookPath: exec.LookPath, Executable: executable}, nil
 }
 
-// place returns the first place that this machine has, of those in text with | between them; empty for none. A
-// place may begin with a system, such as windows:, has ~ for the user's folder and $NAME for a variable, which
-// must be an absolute path (as the XDG Base Directory Specification demands). A folder with * must exist.
+// place returns the path of the first place in text that this machine has; empty for none. Places are separated by |.
+// A place may begin with its system, as windows:. It may contain ~ for the user's folder and $NAME for a variable,
+// which must be an absolute path (as the XDG Base Directory Specification demands). A folder with * must exist.
 func (m Machine) place(text string) string {
 	for text := range strings.SplitSeq(text, "|") {
 		if system, rest, isOnly := strings.Cut(text, ":"); isOnly && system != m.System {
@@ -75,8 +75,8 @@ func (m Machine) places(texts []string) (paths []string) {
 	return paths
 }
 
-// folder returns the user's folder (home), that of configurations (config; xdg for programs that use the one of
-// Linux everywhere), that of local data on Windows (local), or an environment variable.
+// folder returns the folder for a name: home (the user's), config (configurations), xdg (the same, but that of Linux
+// on all systems), local (local data on Windows). For another name it returns the environment variable.
 func (m Machine) folder(name string) string {
 	switch name {
 	case "home":
@@ -99,11 +99,10 @@ func (m Machine) Short(path string) string {
 	return path
 }
 
-// Command returns the words that start this program. In a terminal that is its name, if PATH finds it; a client
-// started from the desktop may have another PATH, and needs the path. The path is the one that PATH finds,
-// not that of the file to which it leads, since an upgrade may replace that. A program that npx runs is
-// called by npx, which may remove the file at any time; on Windows npx is a script, which needs cmd. For a
-// program that `go run` built an error says what to do.
+// Command returns the words that start this program: its name if PATH finds it, else its path. A client started from
+// the desktop may have another PATH, and always gets a path. That path may be a link, which is not resolved, since an
+// upgrade may replace the file behind it. If npx runs this program, the words call npx, which may remove the file at
+// any time; on Windows npx is a script, which needs cmd. If `go run` built this program, the error says what to do.
 func (m Machine) Command(fromDesktop bool) ([]string, error) {
 	for part := range strings.SplitSeq(filepath.ToSlash(m.Executable), "/") {
 		switch {
@@ -164,7 +163,7 @@ const oneWord = `(?:"[^"]*"|'[^']*'|\\.|[^\s"'\\])+` // matches a word of a comm
 var shellForm = regexp.MustCompile(`^(?:\w+=` + oneWord + `\s+)*(?:&\s+)?((?:\S*[/\\])?(?:npx|bunx|pnpx)(?:\.cmd)?\s+(?:(?:-y|--yes)\s+)*)?(` +
 	oneWord + `)\s+([a-z]+)(?:\s(?:[^;|&<>` + "`" + `\n$]|\$[^(])*)?$`)
 
-// runs reports whether a shell command only runs this program's command with a name.
+// runs reports whether a shell command does nothing but run this program with name as its first argument.
 func (m Machine) runs(command any, name string) bool {
 	text, _ := command.(string)
 	at := shellForm.FindStringSubmatch(text)

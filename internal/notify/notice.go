@@ -31,14 +31,14 @@ type Notice struct {
 	Text  string `json:"text,omitempty"`
 }
 
-// Test returns the notice with which a person tries whether notices arrive.
+// Test returns a notice that a person sends to see whether notices arrive.
 func Test() Notice { return Notice{ID: board.NewID(), Event: "test", Time: time.Now()} }
 
 // eventOf is the word for a state.
 func eventOf(s todo.State) string { return strings.ReplaceAll(string(s), " ", "_") }
 
 // forms has for each event a sentence, ntfy's emoji and priority (3 is the default), and how long a list must be in the
-// state: in that time a person at the desk answers, and a restarted agent is back.
+// state before a notice is sent. A person at the desk who answers in that time, or an agent that restarts, causes none.
 var forms = map[string]struct {
 	head, tag string
 	priority  int

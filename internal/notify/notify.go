@@ -35,8 +35,8 @@ type Config struct {
 }
 
 const (
-	// lookEvery is how often lists are read without a change, while one has an agent, which may go away, or a notice is
-	// to be sent.
+	// lookEvery is how often lists are read even if none changed. It applies while a list has an agent, which may go
+	// away, or a notice is pending.
 	lookEvery = 5 * time.Second
 	// The pause after lists were read is restAfter, or restShare times as long as the reading took if that is longer.
 	restAfter, restShare = time.Second, 20
@@ -48,7 +48,7 @@ const (
 	maxAtOnce, perHour = 30, 60
 	// endTimeout is how long notices are still sent when the process ends.
 	endTimeout = 5 * time.Second
-	// fileTick is how much too early a hook's event may be: some file systems round the time of its file to two seconds.
+	// fileTick is how much too early the time of a hook's event may be: some file systems round times to two seconds.
 	fileTick = 2 * time.Second
 	// maxShown is how many characters of a text a notice has.
 	maxShown = 200
@@ -73,7 +73,7 @@ func New(c Config) *Notifier {
 	return n
 }
 
-// Run sends notices until ctx ends, and then those that are due, for up to [endTimeout].
+// Run sends notices until ctx ends. Then it looks once more, and sends what is left for up to [endTimeout].
 func (n *Notifier) Run(ctx context.Context) {
 	sending, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
@@ -154,7 +154,7 @@ func (n *Notifier) read(ctx context.Context, now time.Time) (map[string]*account
 	return groups, err
 }
 
-// tell sends a notice of a group, unless another process sent it or a limit is reached, and notes that it was told.
+// tell sends a notice of a group, unless another process sent it or a limit is reached; then, too, it counts as sent.
 func (n *Notifier) tell(ctx context.Context, f *account.Group, now time.Time) error {
 	id, state := f.Main.List.ID, f.State()
 	earlier, err := n.Lists.Claim(ctx, f.Main.List, "notice "+string(state), sameAfter)

@@ -74,7 +74,7 @@ func (s *sender) deliver(ctx context.Context, n Notice) error {
 	}
 }
 
-// Send sends a notice once. An error has no secret of the target; passes is whether another try may cure it.
+// Send tries once to send a notice. Its error has no secret of the target. passes is whether a retry may succeed.
 func (t Target) Send(ctx context.Context, n Notice) (passes bool, err error) {
 	body, err := json.Marshal(t.body(&n, t.topic))
 	if err != nil {

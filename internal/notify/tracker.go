@@ -15,7 +15,7 @@ const (
 	skew = time.Minute
 )
 
-// tracker decides of which lists a person is told, and when. It knows the lists of the last call of see alone.
+// tracker decides which lists a person gets notices of, and when. It knows only the lists of the last call of see.
 type tracker struct {
 	began time.Time         // states from before are not told
 	lists map[string]*track // by the main list's id
@@ -56,7 +56,7 @@ func (t *tracker) see(now time.Time, groups map[string]*account.Group) {
 	t.lists = seen
 }
 
-// due returns the lists to tell of now. At the process's end it adds those that ended a moment ago.
+// due returns the lists whose notice is to be sent now. With end, at the process's end, lists that ended need not wait.
 func (t *tracker) due(now time.Time, end bool) (ids []string) {
 	for id, k := range t.lists {
 		if k.pending && (!k.due.After(now) || end && k.state.Ended()) {
@@ -66,7 +66,7 @@ func (t *tracker) due(now time.Time, end bool) (ids []string) {
 	return ids
 }
 
-// told notes that a process sent a notice of a list. If that was before its state began, the state stays pending.
+// told notes that a process sent a notice of a list. If it did before the list's state began, the state stays pending.
 func (t *tracker) told(id string, at time.Time) {
 	k := t.lists[id]
 	k.due, k.pending = at.Add(sameAfter), at.Before(k.since.Add(-skew))

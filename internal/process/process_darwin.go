@@ -13,7 +13,7 @@ func readPlace() string {
 	return id
 }
 
-// read returns [os.ErrNotExist] if there is no such process.
+// read asks the system for the info of a process. It returns [os.ErrNotExist] if there is no such process.
 func read(pid int) (p info, err error) {
 	k, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if err != nil || int(k.Proc.P_pid) != pid { // it returns zeros for no process

@@ -19,7 +19,7 @@ func readPlace() string {
 	return strings.TrimSpace(string(boot)) + "-" + strings.Trim(strings.TrimPrefix(space, "pid:"), "[]")
 }
 
-// read returns [os.ErrNotExist] if there is no such process.
+// read asks the system for the info of a process. It returns [os.ErrNotExist] if there is no such process.
 func read(pid int) (p info, err error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

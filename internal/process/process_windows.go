@@ -33,7 +33,7 @@ func open(pid int, ask func(windows.Handle) error) error {
 	return ask(h)
 }
 
-// read returns [os.ErrNotExist] if there is no such process.
+// read asks the system for the info of a process. It returns [os.ErrNotExist] if there is no such process.
 func read(pid int) (p info, err error) {
 	err = open(pid, func(h windows.Handle) error {
 		var began, ended, kernel, user windows.Filetime

@@ -237,8 +237,8 @@ func (r *refused) Error() string {
 	return fmt.Sprintf("the server answers %d: %s", r.status, text)
 }
 
-// isPermanent reports whether a retry is pointless: the token is rejected, or no todo-mcp server answers. After it once
-// connected, a wrong response is worth a retry: it may be a proxy's while the server restarts.
+// isPermanent reports whether a retry is pointless: the token is rejected, or no todo-mcp server answers. If the client
+// was connected before, a wrong response is worth a retry: it may come from a proxy while the server restarts.
 func isPermanent(err error, connected bool) bool {
 	r, isRefused := errors.AsType[*refused](err)
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Diff describes what changed between two snapshots of a list, a line for each change, first [Besides]:
+// Diff describes what changed between two snapshots of a list, a line for each change, those of [Besides] first:
 //
 //	title: new title
 //	~ text: pending → completed
@@ -132,8 +132,8 @@ func Revision(before, r todo.Snapshot, edits account.Edits, zone *time.Location,
 	return joined("  ", parts...), Diff(before, r, others...)
 }
 
-// AgainstEdits says which of a person's edits an agent overrode with a revision, or that it repeated what a person had
-// replaced; empty for other revisions. before is the revision before it.
+// AgainstEdits says in a few words that an agent's revision overrode a person's edits (of words, of order), or repeated
+// a text that a person had replaced; empty for other revisions. before is the revision before it.
 func AgainstEdits(before, revision todo.Snapshot) string {
 	items, order := account.Overrode(before, revision)
 	switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// ListDocument is a list as JSON for programs: the list resource, `show --format json`, the HTTP API; in core statuses.
+// ListDocument is a list in core statuses, as JSON for programs: the list resource, `show --format json`, the HTTP API.
 type ListDocument struct {
 	List         string          `json:"list,omitempty"` // id; omitted while there is no list
 	Title        string          `json:"title,omitempty"`
@@ -40,8 +40,8 @@ type ListDocument struct {
 	Later        []todo.Item     `json:"later,omitempty"` // waits for the end of the agent's turn
 }
 
-// ItemDocument is an item of a [ListDocument]. Times are RFC 3339, UTC, and omitted if zero. Only exports have who
-// began an item and which texts are a person's.
+// ItemDocument is an item of a [ListDocument]. Times are RFC 3339, UTC, and omitted if zero. Only exports say who began
+// an item, and which texts a person wrote.
 type ItemDocument struct {
 	todo.Item
 	WaitsFor []string `json:"waits_for,omitempty"` // ids of the items that come first, settled ones too

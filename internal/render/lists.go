@@ -23,8 +23,8 @@ const (
 	shortID    = 8
 )
 
-// Lists returns a table with a row for each list, at most width cells wide; 0 or less means no limit. found has where
-// a search found a list. A list that another replaced names it, by its title if it is among snaps or others.
+// Lists returns a table with a row for each list, at most width cells wide (0 or less: no limit). found has the texts
+// that a search found. The row of a replaced list names its successor, by title if that is in snaps or others.
 func Lists(snaps []todo.Snapshot, states map[string]todo.Standing, found map[string]todo.Said, now time.Time, width int, others ...todo.Snapshot) string {
 	if len(snaps) == 0 {
 		return "No lists\n"
@@ -82,7 +82,7 @@ func Question(f account.Group) string {
 	return Safe(item.Text) + inBrackets(item.Reason)
 }
 
-// PutAway names the list that replaced a list, by its title if it is among lists; empty for none.
+// PutAway names the list that replaced s: by its title if it is in lists, else by its short id; empty for none.
 func PutAway(s todo.Snapshot, lists ...todo.Snapshot) string {
 	if s.ReplacedBy == "" {
 		return ""
@@ -105,8 +105,8 @@ func StateWord(s todo.Snapshot, state todo.State) string {
 // ShortID returns the beginning of a list's id, which commands accept.
 func ShortID(id string) string { return Safe(id[:min(shortID, len(id))]) }
 
-// Standing returns a line with the state of a group, what its agent asks, what replaced its main list, if that is among
-// lists, since when, where and whose it is. It has no state for a list without items and agent.
+// Standing returns a line on a group: its state and since when, what its agent asks, what replaced its main list (see
+// [PutAway]), its place and its client. A list without items and agent has no state in it, unless it is archived.
 func Standing(f account.Group, asks string, now time.Time, lists ...todo.Snapshot) string {
 	s := f.Main
 	word := StateWord(s, f.State())

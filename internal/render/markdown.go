@@ -34,7 +34,7 @@ func Markdown(s todo.Snapshot) string {
 	return b.String()
 }
 
-// taskLine returns the line of an item. Its notes are emphasized, as an escaped text cannot be.
+// taskLine returns the line of an item. Its notes are emphasized. A text cannot imitate them, since it is escaped.
 func taskLine(s todo.Snapshot, item todo.Item) string {
 	line := "- [ ] " + escape(item.Text)
 	note := func(word, detail string) {
@@ -68,7 +68,7 @@ func taskLine(s todo.Snapshot, item todo.Item) string {
 // markup matches what has a meaning in Markdown within a line. Underscores inside of a word have none.
 var markup = regexp.MustCompile("[\\\\`*\\[\\]<~$]|\\b_+|_+\\b|@|#[0-9]|://|(?i:www\\.|gh-[0-9])")
 
-// entities matches the beginnings of &#35; and &amp;. It is applied after markup, which may match what follows the &.
+// entities matches the beginning of an entity, as of &#35; and &amp;. It is used after markup, which may match the #3.
 var entities = regexp.MustCompile(`&[#0-9A-Za-z[:^ascii:]]`)
 
 // nothing is an empty HTML comment. It keeps GitHub from making links to persons and issues, as a backslash does not.

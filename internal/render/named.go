@@ -55,8 +55,8 @@ func ListTitle(s todo.Snapshot) string {
 	return strings.TrimPrefix(Safe(s.List.Agent)+": "+Safe(s.Title()), ": ")
 }
 
-// Apart returns when lists began that have the title of another one in the same project and branch, by id. A chat
-// without a list is not compared with lists.
+// Apart returns, by id, the time at which a list began, for each list with the same title, project and branch as
+// another one. Chats without a list are compared only with each other.
 func Apart(lists []todo.Snapshot, now time.Time) map[string]string {
 	alike, apart := make(map[string]int), make(map[string]string)
 	reads := func(l todo.Snapshot) string {

@@ -16,7 +16,7 @@ type Agent struct {
 	Glyph string // the id of its icon; "agent" for most
 }
 
-// Writer returns who made a revision: agent, with the signed-in user if any; for a person the user's name, or you.
+// Writer returns who made a revision: the text agent, with the signed-in user if any; for a person the user, else you.
 func Writer(w todo.Writer, agent, you string) string {
 	if w.Person {
 		return cmp.Or(Safe(w.User), you)
@@ -80,8 +80,8 @@ func When(t, now time.Time) string {
 	return Moment(t, now)
 }
 
-// Moment returns a time as short as it is clear: the time of day for today and the future, with the weekday for the
-// last six days, then the date, with the year unless it is the current one.
+// Moment returns a time in a short form: for today and the future the time of day, for the six days before the weekday
+// and the time of day, for earlier days the date, with the year unless it is the current one.
 func Moment(t, now time.Time) string {
 	t = t.In(now.Location())
 	switch days := DaysAgo(t, now); {

@@ -24,7 +24,7 @@ import (
 // opened before [Place.Open], and no file is made before the first save.
 type Place struct{ File, URL string }
 
-// Opened is an open store. Functions that only some stores have are nil in others. A wrapper replaces Store alone.
+// Opened is an open store. Functions of only some stores are nil in others. A wrapper replaces only the field Store.
 type Opened struct {
 	board.Store
 	// Observer is told of writes and reads of lists; it may be nil.
@@ -189,8 +189,8 @@ func stateDir(goos string, getenv func(string) string) (string, error) {
 	return filepath.Join(state, "todo-mcp"), nil
 }
 
-// Observer is told how long each update, load, find and history of a store took. Its labels are that word and the
-// [Outcome]. An update includes what its transaction reads. Several goroutines call it at once.
+// Observer is called with the duration of each operation of a store. Its labels are the operation ("update", "load",
+// "find" or "history") and the [Outcome]. An update includes the reads of its transaction. Calls may be concurrent.
 type Observer func(took time.Duration, labels ...string)
 
 // Outcome says in one word how an operation ended: applied (without an error), missing ([board.ErrNotFound]), full
@@ -209,7 +209,7 @@ func Outcome(err error) string {
 	return "failed"
 }
 
-// errPanicked is the error of an operation that did not return.
+// errPanicked stands for the error of an operation that panicked, and so returned none.
 var errPanicked = errors.New("panic")
 
 func observe[T any](o *Opened, operation string, run func() (T, error)) (result T, err error) {

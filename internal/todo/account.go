@@ -26,7 +26,7 @@ func (s Snapshot) Title() string {
 	return cmp.Or(s.GivenTitle, s.List.Name, s.List.Topic, first, Untitled)
 }
 
-// Begins returns the list with the topic that it keeps: the given one, else its first item and how many more it has.
+// Begins returns the list with its Topic set: to the given one, or else to its first item and the number of the others.
 func (l List) Begins(topic string, items []Item) List {
 	if l.Topic = topic; topic == "" && len(items) > 0 {
 		more := strings.TrimSuffix(fmt.Sprint(" +", len(items)-1), " +0")
@@ -118,7 +118,7 @@ type Progress struct {
 	Total  int // all but the cancelled
 }
 
-// Progress counts the items that are completed, failed and not cancelled.
+// Progress counts three things: completed items, failed items, and all items that are not cancelled.
 func (s Snapshot) Progress() Progress {
 	n := s.Counts()
 	return Progress{Done: n[Completed], Failed: n[Failed], Total: n.Sum() - n[Cancelled]}
@@ -180,8 +180,8 @@ func Folder(path string) string {
 	return path[:3] + strings.TrimRight(path[3:], `\`)
 }
 
-// Saying returns the given title, if it has a text in upper or lower case, else the text of the first
-// item that has it in its text, active text or reason; empty for none.
+// Saying returns GivenTitle if it contains a text, else the text of the first item that contains it in its
+// text, active text or reason; empty for none. Case is ignored.
 func (s Snapshot) Saying(text string) string {
 	text = strings.ToLower(text)
 	has := func(whole string) bool { return strings.Contains(strings.ToLower(whole), text) }
@@ -196,7 +196,7 @@ func (s Snapshot) Saying(text string) string {
 	return ""
 }
 
-// Said is where a text stood in a list last.
+// Said is the last place of a searched text in a list: the newest revision that has it, and the title or item there.
 type Said struct {
 	Revision int64     `json:"revision"`
 	Updated  time.Time `json:"updated"` // when that revision was made
@@ -207,7 +207,7 @@ type Said struct {
 // State is how a list stands, in the words of all front ends.
 type State string
 
-// The states. A list without items is Finished once its agent rests or is gone; a chat without a list, once it is gone.
+// The states. A list without items is Finished once its agent rests or is gone; a bare chat, once its agent is gone.
 const (
 	Working  State = "working"   // its agent is here and wrote within [IdleAfter]
 	Idle     State = "idle"      // its agent is here and has ended its turn, or not written for [IdleAfter]

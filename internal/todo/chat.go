@@ -15,7 +15,7 @@ type Chat struct {
 	Principal string `json:"principal,omitempty"` // whose chat it is
 	User      string `json:"user,omitempty"`      // the subject of the identity; empty without sign-in
 	Client    string `json:"client,omitempty"`    // as it names itself, or as its hooks do
-	// HostID is the host's own id, in a sub-agent's chat that of its main agent's; empty if not known.
+	// HostID is the host's own id of the chat; in a sub-agent's chat, of its main agent's chat; empty if not known.
 	HostID string `json:"host_id,omitempty"`
 	Folder string `json:"folder,omitempty"` // the path of the folder that it works in, see [Folder]
 	// Branch is the folder's Git branch, in one line of at most [MaxTitle] runes; empty if not known.
@@ -41,7 +41,7 @@ type Chat struct {
 // Here is a process that serves a chat.
 type Here struct {
 	Process string `json:"process,omitempty"` // its id, [HostProcess] and the id of a host's, or [Detached]
-	// Until is when the process stops to count unless the chat is heard of again; zero: it counts while it is alive.
+	// Until is when the process no longer counts, unless the chat is heard of again. Zero: it counts while it is alive.
 	Until time.Time `json:"until,omitzero"`
 }
 
@@ -54,7 +54,7 @@ const HostProcess = "host "
 // Served are the last processes that served a chat, the last heard of first, and then zero values.
 type Served [4]Here
 
-// Serve notes that a process serves the chat, in place of what was known of that process.
+// Serve puts a process first among those that serve the chat. It replaces that process's entry, or the last one.
 func (c *Chat) Serve(by Here) {
 	n := slices.IndexFunc(c.Here[:], func(h Here) bool { return h.Process == by.Process })
 	if n < 0 {
@@ -66,7 +66,7 @@ func (c *Chat) Serve(by Here) {
 	c.Here[0] = by
 }
 
-// Leave notes that a process no longer serves the chat. It removes all that have an Until: they share one session.
+// Leave notes that a process no longer serves the chat. It ends all that have an Until, too: they share one session.
 func (c *Chat) Leave(process string, at time.Time) {
 	for i, h := range c.Here {
 		if h.Process == process || h.Process != "" && !h.Until.IsZero() {
@@ -75,9 +75,9 @@ func (c *Chat) Leave(process string, at time.Time) {
 	}
 }
 
-// IsHere reports whether the chat goes on and is served: by a host or process that is alive, or before the Until of
-// its session in such a process. After a host ended, a session lasts five minutes at most. Processes that alive does
-// not know count only if alive knows none of the chat's processes.
+// IsHere reports whether the chat has not ended and is served: by a live host, by a live process without an Until, or
+// by a live process before its Until (a session). After a host ended, a session lasts five minutes at most. Processes
+// that alive does not know count as sessions, but only if alive knows none of the chat's processes.
 func (c Chat) IsHere(now time.Time, alive func(process string) (is, isKnown bool)) bool {
 	if !c.Ended.IsZero() {
 		return false
@@ -125,7 +125,7 @@ func (d Doing) InTurn() bool { return d == Works || d == Asks }
 // chatTick is the precision of Used, Since and Until, so that stores need not write them with each call.
 const chatTick = 5 * time.Minute
 
-// Says sets what the agent does from a time on, and what it asks; one that rests may have asked as its turn ended.
+// Says sets what the agent does since a time, and what it asks. An agent that Rests may have ended with a question.
 func (c *Chat) Says(does Doing, asks string, at time.Time) {
 	isSame := c.Doing == does && c.Asks == asks
 	if !isSame || does == Works && at.Sub(c.Since) >= chatTick {
@@ -140,7 +140,7 @@ func (c *Chat) Use(at time.Time) {
 	}
 }
 
-// GoOn notes that the chat has not ended: by its own prompt, call or write, not by an event that may come late.
+// GoOn notes that the chat has not ended. A prompt, call or write of the chat shows that; an event may come late.
 func (c *Chat) GoOn() { c.Ended, c.Why = time.Time{}, "" }
 
 // End notes that the chat ended, and why.
@@ -169,11 +169,11 @@ type Topic struct {
 	From  TopicSource `json:"from,omitempty"`
 	Taken bool        `json:"taken,omitempty"` // a list of the chat has it: the next one needs another
 	At    time.Time   `json:"at,omitzero"`     // when it was said
-	// Host is the last topic [FromHost] that a list took: said again, it is not the topic of the next.
+	// Host is the last topic [FromHost] that a list took. If a host says it again, it is not the next list's topic.
 	Host string `json:"host,omitempty"`
 }
 
-// TopicSource is the source of a topic. One from a source of a larger value replaces another.
+// TopicSource is the source of a topic. A topic from a source with a larger value replaces one with a smaller value.
 type TopicSource int
 
 // The sources of a topic.
@@ -187,8 +187,9 @@ const (
 // topicAge is for how long a topic counts that is not [FromHost].
 const topicAge = time.Hour
 
-// Titled sets the topic to [OneLine] of t, unless the current one still counts, is as good and no list took it.
-// While the agent asks a person, only a topic [FromHost] replaces one that still counts and that no list took.
+// Titled sets the topic to [OneLine] of t if there is none, a list took the current one, or it no longer counts. Else t
+// replaces it if its source is better or, except for [FromPrompt], the same; while the agent asks a person, only
+// [FromHost] does. A topic [FromHost] that equals Host is ignored.
 func (c *Chat) Titled(t Topic, at time.Time) {
 	old := c.Title
 	t.Text, t.At, t.Host = OneLine(t.Text, MaxTitle), at.Round(0).UTC(), old.Host
@@ -222,7 +223,7 @@ type Agent struct {
 	Since time.Time
 }
 
-// And adds what another chat does, in place of what was known if it ranks higher: asking, then working, then resting.
+// And returns the agent with what c does instead, if that ranks higher: asking, then working, then resting.
 func (a Agent) And(c Chat) Agent {
 	rank := func(does Doing, asks string) int {
 		if asks != "" {
@@ -236,7 +237,7 @@ func (a Agent) And(c Chat) Agent {
 	return a
 }
 
-// Standing is how a list stands.
+// Standing is the state of a list, and what its agent asks.
 type Standing struct {
 	State State     `json:"state"`
 	Asks  string    `json:"asks,omitempty"` // what its agent asks a person, if it is [Waiting] for that
@@ -278,7 +279,7 @@ func Digest(text string) string {
 // The ids of chats begin with chatPrefix, or with severalPrefix if several chats may share the key.
 const chatPrefix, severalPrefix = "chat-", "chats-"
 
-// ChatID returns the id of a user's chat: a digest of the key by which it was first known. A key that is an id stays.
+// ChatID returns the id of a user's chat: a digest of the key by which it was first known, or the key if it is an id.
 func ChatID(principal, user, key string, isSeveral bool) string {
 	if IsChatID(key) {
 		return key

@@ -29,7 +29,7 @@ func CoreView() View {
 
 // Check returns an error unless an item that no tool has checked may be stored: its status must be
 // a core status, its text not blank, all its texts clean (see [CleanText]) and within their maximum
-// lengths, and what it waits for ids. It does not check the item's own id.
+// lengths, and WaitsFor must name items by numbers. It does not check the item's own id.
 func (i Item) Check() error {
 	switch {
 	case !slices.Contains(Statuses(), i.Status):

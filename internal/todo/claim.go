@@ -37,8 +37,8 @@ func (d *Draft) workers(w Writer) []Worker {
 	return all
 }
 
-// Has returns the agent that has an item in progress. number counts agents of one client and name from 1; it is 0 if
-// there is only one. The Worker is the zero one if none is known, or the list has one agent.
+// Has returns the agent that works on an item in progress: a zero Worker if it is not known, or the list has only one
+// agent. number tells agents of the same client and name apart, from 1; it is 0 if no other agent has these.
 func (s Snapshot) Has(i Item) (w Worker, number int) {
 	at := slices.IndexFunc(s.Workers, func(w Worker) bool { return w.Chat == i.BegunBy })
 	if at < 0 || i.Status != InProgress || len(s.Workers) < 2 {
@@ -59,7 +59,7 @@ func (s Snapshot) Has(i Item) (w Worker, number int) {
 	return w, number
 }
 
-// newItem returns a pending item, with the [Item.Holder] that its adding makes.
+// newItem returns a pending item. It sets [Item.Holder] if an agent adds it to a named list that it did not begin.
 func (d *Draft) newItem(id, text string) Item {
 	item, l := Item{ID: id, Text: text, Status: Pending, Created: d.now}, d.Before.List
 	isNew := d.Before.Revision == 0 && l.Conversation == "" // a list never shown has revision 0, too
@@ -83,9 +83,9 @@ func (d *Draft) taken(i Item) error {
 }
 
 // Take gives an item an owner, or puts it in progress, or both. It returns a [*TakenError] if another
-// agent that is present owns the item by another name, or put it in progress. With [Next] it
-// takes the first item that waits for no other, no present agent has, and is pending or was left in
-// progress. It returns the id of the item; empty if there is none.
+// agent that is present owns the item by another name, or put it in progress. With [Next] it takes the
+// first item that is pending, or in progress but left by its agent; that waits for no open item; and
+// that no other present agent has. It returns the id of the item; empty if there is none.
 func (d *Draft) Take(id, owner string, begins bool) (string, error) {
 	waiting := OpenWaits(d.next.Items)
 	for n := range d.next.Items {
@@ -117,7 +117,7 @@ func (d *Draft) Take(id, owner string, begins bool) (string, error) {
 	return "", nil
 }
 
-// isTaken reports whether another agent has an item that this one would own, or put in progress.
+// isTaken reports whether another present agent has an item that the author would own or put in progress.
 func (d *Draft) isTaken(i Item, owner string, begins bool) bool {
 	isBegun := i.Status == InProgress && d.isOthers(i.BegunBy)
 	isOwned := i.Owner != "" && i.Owner != owner && d.isOthers(i.Holder)
@@ -129,10 +129,10 @@ func (d *Draft) isOthers(author string) bool {
 	return author != "" && author != d.author && d.present != nil && d.present(author)
 }
 
-// keepOthers keeps what other agents that are present have on a list with a name. No other agent
-// ends what they have in progress: a whole-list write leaves those items as they are, and keepOthers
-// returns them; another write is refused by a [*TakenError]. A whole-list write neither removes nor
-// reopens what they added or began.
+// keepOthers protects, on a list with a name, the items of other agents that are present. If the write ends
+// an item that one of them has in progress, it is refused by a [*TakenError]; but in a whole-list write,
+// the item stays as it was, and keepOthers returns it if the write has it as settled. A whole-list
+// write neither removes nor reopens items that these agents added or began.
 func (d *Draft) keepOthers(isWhole bool) (held []Item, err error) {
 	if d.Before.List.Name == "" || d.Before.List.Mirrored || d.author == "" || d.author == PersonChat {
 		return nil, nil

@@ -80,7 +80,7 @@ func (d *Draft) Archive(away bool, replacedBy string) {
 	d.next.Archived, d.next.ReplacedBy, d.archives = away, replacedBy, true
 }
 
-// StayLeft keeps a list archived that was replaced by another one, although its items change.
+// StayLeft keeps the list archived, although its items change, if another list replaced it.
 func (d *Draft) StayLeft() { d.archives = d.Before.ReplacedBy != "" }
 
 // BringsBack reports whether the change says that the list is not archived.
@@ -181,8 +181,8 @@ func (d *Draft) Undo(old, seen Snapshot) {
 	}
 }
 
-// applyLine returns the stored item with a line applied, or a new item if stored is nil. A field that
-// the line has as the view shows it stays as stored (projection equality).
+// applyLine returns the stored item with a line applied, or a new item if stored is nil. If a field of
+// the line is what the view shows of the item, the item's field does not change (projection equality).
 func (d *Draft) applyLine(view View, stored *Item, line Line) Item {
 	status, _ := view.Core(line.Status)
 	if stored == nil {
@@ -248,9 +248,9 @@ func (d *Draft) Snapshot(w Writer, op Operation) Snapshot {
 }
 
 // Put applies lines to the items that they name by their ids. Fields that a line leaves empty stay. A
-// line of no item adds one if it has a text: at the end if callers give ids of their own, else, if
-// its id is an [ItemNumber], with that id and before items with larger ones. Put returns the names
-// in WaitsFor that name no item.
+// line with a text whose id names no item adds one. If callers give ids of their own, it is added at
+// the end. Else the line's id must be an [ItemNumber]: the item gets it, and stands before items with
+// larger ones. Put returns the names in WaitsFor that name no item.
 func (d *Draft) Put(view View, lines ...Line) (unknown []string) {
 	ids, places := make([]string, len(lines)), view.placesOf(d.next.Items)
 	for n, line := range lines {
@@ -278,7 +278,7 @@ func (d *Draft) isAnother(line Line, item Item) bool {
 		slices.ContainsFunc(d.next.Items, func(i Item) bool { return i.Key != "" })
 }
 
-// insert adds a pending item without a text for a line with one, and returns its index; -1 if it adds none.
+// insert adds a pending item for a line that has a text, which the caller sets. It returns the index; -1 for none.
 func (d *Draft) insert(view View, line Line) int {
 	n := ItemNumber(line.ID)
 	if line.Text == "" || n == 0 && !view.Keys {
@@ -298,7 +298,7 @@ func (d *Draft) insert(view View, line Line) int {
 	return at
 }
 
-// ItemNumber returns the number that an item's id is, or 0 if it is none.
+// ItemNumber returns an item's id as a number; 0 if the id is not a number from 1 to [MaxID].
 func ItemNumber(id string) int {
 	n, err := strconv.Atoi(id)
 	if err != nil || n < 1 || n > MaxID || strconv.Itoa(n) != id {

@@ -39,7 +39,7 @@ type Edit struct {
 	Status Status   `json:"status,omitempty"`
 	Text   string   `json:"text,omitempty"` // of the item, why it is blocked, or the list's title
 	To     int      `json:"to,omitempty"`   // an index, from 0; outside the list it means the nearer end
-	// Lines are all items, in core statuses; each stays the item with its id, or its text. Empty, not nil, clears.
+	// Lines are all items, in core statuses. A line keeps the item with its id or text. Empty, not nil, clears all.
 	Lines []Line `json:"lines,omitzero"`
 	// After adds an item to [Snapshot.Later], and Later are the texts of all items there; nil leaves
 	// them. If no turn is known to be under way, the items are added to the list.
@@ -58,7 +58,7 @@ func (k EditKind) ofItem() bool {
 	return slices.Contains([]EditKind{EditStatus, EditBlock, EditText, EditRemove, EditMove}, k)
 }
 
-// AtOnce returns the edit with items for the end of a turn as items of the list.
+// AtOnce returns the edit changed to add items to the list now, not at the end of a turn.
 func (e Edit) AtOnce() Edit {
 	e.After = false
 	for _, text := range e.Later {
@@ -226,7 +226,7 @@ func (s Snapshot) all() []Item {
 	return slices.Concat(s.Items, s.Later)
 }
 
-// laterID returns an id that no item of the list has or had.
+// laterID returns an id for an item in Later, made from the time. No other item there has it.
 func (d *Draft) laterID() string {
 	n := d.now.UnixNano()
 	for {
@@ -238,7 +238,7 @@ func (d *Draft) laterID() string {
 	}
 }
 
-// setLater makes Later items with these texts.
+// setLater sets Later to one item for each text. It keeps the items there that have one of these texts.
 func (d *Draft) setLater(texts []string) {
 	was := d.next.Later
 	d.next.Later = nil

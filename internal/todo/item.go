@@ -86,7 +86,7 @@ type Item struct {
 	WaitsFor string `json:"waits_for,omitempty"` // ids of the items that come first, also settled ones, with commas
 	BegunBy  string `json:"begun_by,omitempty"`  // the author, see [Step.Author], that put it in progress last; or empty
 	ByPerson bool   `json:"by_person,omitempty"` // a person set the status
-	// Added and Deleted are true after a person did that; PersonEdit counts how often an agent tried to undo it.
+	// Added and Deleted are true if a person added or deleted it. PersonEdit counts an agent's tries to undo that.
 	Added      bool       `json:"added,omitempty"`
 	Deleted    bool       `json:"deleted,omitempty"`
 	Said       bool       `json:"said,omitempty"`       // an agent sent the status as a core word, see [View.Unlisted]
@@ -143,7 +143,7 @@ func (i *Item) setStatus(s Status, author string, now time.Time) {
 	}
 }
 
-// setText sets the text, and removes the active text if that described another one.
+// setText sets the text. It removes the active text if the new text differs from the old one even when folded.
 func (i *Item) setText(text string) {
 	if Fold(i.Text) != Fold(text) {
 		i.Active = ""
@@ -235,9 +235,9 @@ func (v View) Lines(items []Item) []Line {
 	return lines
 }
 
-// Core returns the core status for one of the view's words. If several statuses share the word, it is
-// the one spelled so, else the first of [Statuses]. ok is false for any other word but a core status that
-// [View.Unlisted] allows.
+// Core returns the core status for one of the view's words. If several statuses share the word, it is the
+// status that is spelled like it, else the first of [Statuses]. For other words ok is false, except for a
+// core status if [View.Unlisted] allows it.
 func (v View) Core(word string) (Status, bool) {
 	s := Status(word)
 	if v.Words[s] == word {

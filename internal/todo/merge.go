@@ -72,7 +72,7 @@ func rename(items, base []Item, renamed map[string]string) {
 	}
 }
 
-// withMissing adds to items the missing ones of others for which stays is true, each behind the item before it there.
+// withMissing adds to items those that only others has, if stays is true for them, each behind its predecessor there.
 func withMissing(items, others []Item, stays func(Item) bool) []Item {
 	placed, last, following := placesOf(items), "", make(map[string][]Item)
 	for _, item := range others {
@@ -190,7 +190,7 @@ func lineKeys(l Line) [ranks]string {
 	return [ranks]string{l.ID, l.Text + "\n" + l.Active + "\n" + l.Status, l.Text, l.Text, Fold(l.Text)}
 }
 
-// itemKeys returns the [lineKeys] of lines that may mean an item; in the second half if the view leaves it out.
+// itemKeys returns the [lineKeys] of lines that may mean an item. If the view hides it, they are in the second half.
 func itemKeys(view View, i Item) (keys [2 * ranks][]string) {
 	shown, isShown := view.Show(i)
 	at := keys[ranks:]

@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// This file keeps people's edits from agents' habits (docs/spec/variants.md, "A person's edits").
+// This file protects people's edits from agents that repeat old states (docs/spec/variants.md, "A person's edits").
 
 // MaxRepeats is how often an agent that sends what a person replaced is told so. After that its wish counts.
 const MaxRepeats = 3
 
-// PersonEdit is what a person made of an item's text, or of the order of the items, as their ids with commas.
+// PersonEdit is a person's edit of an item's text, or of the order of the items, which is their ids with commas.
 type PersonEdit struct {
 	Text     string `json:"text,omitempty"`     // the person's; if the item, or list, has another, an agent overrode it
 	Replaced string `json:"replaced,omitempty"` // the wordings, or orders, that people replaced, one a line
@@ -38,7 +38,7 @@ func (e PersonEdit) has(text string) bool {
 	return slices.ContainsFunc(e.wordings(), func(w string) bool { return Fold(w) == folded })
 }
 
-// replacing returns the edit after a person's text replaced other texts, in a revision. It remembers
+// replacing returns the edit after a person replaced the other texts by to, in a revision. It remembers
 // [MaxReplaced] replaced texts: the last ones, and the first, which an agent wrote.
 func (e PersonEdit) replacing(to string, revision int64, others ...string) PersonEdit {
 	var replaced []string
@@ -53,8 +53,8 @@ func (e PersonEdit) replacing(to string, revision int64, others ...string) Perso
 	return PersonEdit{Text: to, Replaced: strings.Join(replaced, "\n"), Revision: revision}
 }
 
-// stays reports whether a person's wording or order stays although an agent sent another one: it does if people
-// replaced that one, and the agent does not insist. If that one is new, stays clears the edit.
+// stays reports whether a person's wording or order stays although an agent sent another one. It does if people once
+// replaced the one that was sent, and the agent does not insist. If the one sent is new, stays clears the edit.
 func (e *PersonEdit) stays(isOverridden, isReplaced bool) bool {
 	if !isReplaced && !isOverridden {
 		*e = PersonEdit{}
@@ -91,9 +91,9 @@ func itemsOf(ids string) (items []Item) {
 // InSameOrder reports whether the items that two lists share are in the same order in both.
 func InSameOrder(a, b []Item) bool { return len(movedItems(a, b)) == 0 }
 
-// movedItems returns the ids of items to move, so that the items that a and b share have one order. These
-// are the items of b behind one that follows them in a, or the items before one that precedes them in a:
-// whichever are fewer.
+// movedItems returns the ids of items to move in b, so that the items that a and b share are in a's order: either
+// those that are too late (another item is before them in b, but behind them in a), or those that are too
+// early (another item is behind them in b, but before them in a), whichever are fewer.
 func movedItems(a, b []Item) map[string]bool {
 	n := min(len(a), len(b))
 	if slices.EqualFunc(a[:n], b[:n], func(x, y Item) bool { return x.ID == y.ID }) {
@@ -140,7 +140,7 @@ func (v View) placesOf(items []Item) map[string]int {
 	return places
 }
 
-// inOrderOf returns items in the order of another list; others stay behind the item that they followed, or last.
+// inOrderOf returns items in the order of other. Items that are not in other stay behind their predecessor, or last.
 func inOrderOf(other, items []Item) []Item {
 	place, rank, last := placesOf(other), make(map[string]int, len(items)), -1
 	for _, item := range items {
@@ -187,9 +187,9 @@ func shortened(text string) []string {
 	return slices.DeleteFunc([]string{Excerpt(text), Told(text)}, func(form string) bool { return form == text })
 }
 
-// applyEdits records in a person's draft what the person did to items and order. In an agent's draft it keeps that
-// and returns what it kept; an item that was blocked since the agent saw it stays blocked until it is settled. saw
-// is the revision that the writer was shown, and isWhole is true for a write of the whole list.
+// applyEdits records, in a person's draft, what the person did to items and order. In an agent's draft it restores what
+// people did, and returns what it restored; an item that was blocked since the agent saw it stays blocked until it is
+// settled. saw is the revision that the writer was shown, and isWhole is true for a write of the whole list.
 func (d *Draft) applyEdits(saw Snapshot, isWhole bool) (kept []Difference) {
 	if d.author == PersonChat {
 		d.recordEdits()

@@ -13,13 +13,13 @@ type Report struct {
 	Titled  string       `json:"titled,omitempty"`
 	Ordered []string     `json:"ordered,omitempty"`
 	By      Others       `json:"by,omitempty"` // who made the changes in Unseen
-	// Kept is what stays as a person made it although the agent, which had been told, sent it as before:
-	// items (Before has the agent's text), and with [Moved] the order, which is in Ordered.
+	// Kept is what stays as a person made it, although the agent was told of that and sent the old state again:
+	// items (for [Changed], Before has the agent's text), and with [Moved] the order, which is in Ordered.
 	Kept []Difference `json:"kept,omitempty"`
 	Held []Item       `json:"held,omitempty"` // items that another agent has, which the write would have ended
 	// Elsewhere is the id of the list if the call changed an item of an earlier list of the conversation.
 	Elsewhere string `json:"elsewhere,omitempty"`
-	// Continues is the title of the list if the conversation goes on with that of an earlier chat.
+	// Continues is the list's title if the conversation goes on with a list of an earlier chat; else empty.
 	Continues string   `json:"continues,omitempty"`
 	PutAway   PutAway  `json:"put_away,omitzero"` // the list that the write put away
 	Notes     []string `json:"notes,omitempty"`   // sentences that the change added, see [Draft.Note]

@@ -18,10 +18,10 @@ func (s *Sent) HasAny(list Snapshot) bool {
 	return s.named(list.Items) > 0 || s.Count(list.Items) > 0
 }
 
-// NamesAll reports whether each line names an item of a list by its id.
+// NamesAll reports whether each line names an item of a list by its id, as [Sent.named] counts it.
 func (s *Sent) NamesAll(list Snapshot) bool { return s.named(list.Items) == len(s.Lines) }
 
-// named counts lines that name an item by its id, but not by an agent's own number: these begin anew with each plan.
+// named counts lines that name an item by its id. Numbers that agents give do not count: each plan begins again at 1.
 func (s *Sent) named(items []Item) (count int) {
 	places := s.View.placesOf(items)
 	for _, l := range s.Lines {
@@ -71,7 +71,7 @@ func (s *Sent) Continues(shown Snapshot, isCurrent bool) bool {
 	return knowsEnd && 5*n >= 4*all && (n > 1 || isCurrent && n == 1 && all == 1)
 }
 
-// Keeps reports whether the agent must know a list: it sends half of the open items, and two items (all of fewer).
+// Keeps reports whether the agent must know a list: it sends half of the open items, and two items or all there are.
 func (s *Sent) Keeps(list Snapshot) bool {
 	open := open(list.Items)
 	return 2*s.Count(open) >= len(open) && s.Count(list.Items) >= min(2, len(s.Lines), len(list.Items))

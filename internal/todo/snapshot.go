@@ -23,7 +23,7 @@ type List struct {
 	// Mirrored is true for a copy of a list that the agent keeps in a todo tool of its host's own. Only
 	// a write that may begin such a list changes its items, see [ErrMirrored].
 	Mirrored bool `json:"mirrored,omitempty"`
-	// Previous is the list that the conversation held before; empty for none, or perhaps another chat's.
+	// Previous is the list that the conversation held before; empty for none, or if another chat may have held it.
 	Previous string `json:"previous,omitempty"`
 	Chat     string `json:"chat,omitempty"` // the host's own id of the chat that began the list; empty if not known
 	// Topic is what the list is about, in one line of at most [MaxTitle] runes, see [List.Begins].
@@ -77,19 +77,19 @@ type Snapshot struct {
 	// Deleted is true after a person deleted the list: no query finds it, and after a day the store removes it.
 	Deleted bool   `json:"deleted,omitempty"`
 	Writer  Writer `json:"writer,omitzero"`
-	// Other is the newest revision before this one by the other kind of writer: by a person if this one
-	// is not by a person, else not by a person; 0 when there is none.
+	// Other is the newest earlier revision by the other kind of writer, where people are one kind and all
+	// other writers the other; 0 when there is none.
 	Other     int64     `json:"other,omitempty"`
 	Operation Operation `json:"operation,omitzero"` // the write that made this revision
 	// Report is the report of that write, for the answer to a repeat; zero if it cannot be repeated.
 	Report Report `json:"report,omitzero"`
 	// Seq orders all snapshots and chats of a store by commit; set by the store, not dense.
 	Seq int64 `json:"-"`
-	// Stood is the Seq of the list's chat if watchers are sent the snapshot for a change of the chat; else 0.
+	// Stood is the Seq of the list's chat, if watchers get the snapshot because the chat changed; else 0.
 	Stood int64 `json:"-"`
 }
 
-// Leaves reports whether a snapshot deletes or archives its list, which a full store accepts: it makes room.
+// Leaves reports whether a snapshot deletes or archives its list. A full store accepts it, because this makes room.
 func (s Snapshot) Leaves(before Snapshot) bool { return s.Deleted || s.Archived && !before.Archived }
 
 // Follows reports whether a snapshot may be saved after before: as the next revision, or as the first known one.

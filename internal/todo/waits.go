@@ -31,7 +31,7 @@ func OpenWaits(items []Item) func(Item) []Item {
 	}
 }
 
-// Next returns the first open item with a status, or with any if that is empty. One that waits for no other goes first.
+// Next returns the first open item with a status (empty: any) that waits for no other, else the first with the status.
 func (s Snapshot) Next(status Status) (item Item, ok bool) {
 	waiting := OpenWaits(s.Items)
 	for _, i := range s.Items {
@@ -48,7 +48,7 @@ func (s Snapshot) Next(status Status) (item Item, ok bool) {
 	return item, ok
 }
 
-// link sets what the items of lines wait for, which lines name by the ids that the view shows. idOf
+// link sets WaitsFor of the items of lines. The lines name the items waited for by the ids that the view shows. idOf
 // returns the id of the item of line n. link returns the names that no item has.
 func (d *Draft) link(view View, lines []Line, idOf func(n int) string) (unknown []string) {
 	if view.Keys {
@@ -91,8 +91,8 @@ func (d *Draft) tidy() {
 	}
 }
 
-// nameApart makes the ids unique by which agents know items that they name themselves: a repeated key
-// is removed, and an item whose id is another's key gets a key.
+// nameApart makes unique the ids by which agents know items: an agent's own id ([Item.Key]) that another item already
+// has is removed, and an item whose ID equals the key of another item gets a key.
 func (d *Draft) nameApart() {
 	names := make(map[string]bool)
 	for i := range d.next.Items {
@@ -120,7 +120,7 @@ func checkWaits(items []Item) error {
 			waiting[i.ID] = i.Waits()
 		}
 	}
-	// Items that wait for none of the others are removed, until none is: the rest has a cycle.
+	// Items that wait for no item left are removed, again and again. If some items remain, there is a cycle.
 	isLeft := func(id string) bool { return waiting[id] != nil }
 	for before := -1; before != len(waiting); {
 		before = len(waiting)

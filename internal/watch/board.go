@@ -13,7 +13,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// boardRows returns the board: active groups by project, those left open, those finished today; or what the filter finds.
+// boardRows returns the rows of the board: active groups by project, groups left open, and groups finished today, or on
+// the last day if nothing is active or finished today. With a filter it returns the groups found.
 func (m *model) boardRows(width int) (rows []row) {
 	line := func(text string) {
 		if text != "" {
@@ -101,8 +102,8 @@ func message(width int, text string, more ...string) []string {
 // Widths of columns at the right of a list's line, and the least width of its title.
 const progressWidth, timeWidth, leastTitle = 7, 10, 16
 
-// boardLines draws a list: a line with cursor, sign, title, apart, progress and time; what its agent asks or waits
-// for; and the current item if the list is selected and no pane beside shows it. apart tells it from similar lists.
+// boardLines draws a list: a line with cursor, sign, title, apart (which tells it from similar lists), progress and
+// time; what its agent asks or waits for; the current item if the list is selected and no pane shows it.
 func (m *model) boardLines(f account.Group, apart string, width int, selected bool) []string {
 	right := paint(dim, fmt.Sprintf("%*s", progressWidth, progress(f.Main)))
 	if width >= 3+leastTitle+progressWidth+timeWidth {
@@ -144,7 +145,8 @@ var stateSigns = map[todo.State]string{
 	todo.Finished: paint(done, "✓"), todo.InVain: paint(bad, "✗"),
 }
 
-// listTime returns how long the current item is in progress or the list is idle; for an ended list, when it ended.
+// listTime returns how long the current item is in progress, else how long ago the agent asked or wrote last; for an
+// ended list, when it ended.
 func (m *model) listTime(f account.Group) string {
 	item, current := f.Main.Current()
 	switch {
@@ -198,10 +200,10 @@ func (m *model) listRows(s todo.Snapshot, width int, focused bool) (rows []row) 
 	return rows
 }
 
-// Cells before an item's text, and the least at its right.
+// rowIndent is the width before an item's text in cells, noteWidth the least width of the note at its right.
 const rowIndent, noteWidth = 3, 10
 
-// itemLines draws an item behind a cursor, with its whole text or at most maxWrapped lines of that.
+// itemLines draws an item behind a cursor. It shows the whole text if whole is true, else at most maxWrapped lines.
 func (m *model) itemLines(s todo.Snapshot, item todo.Item, width int, cursor string, whole bool) (lines []string) {
 	edits := m.standings[s.List.ID].Edits
 	look, limit := itemLooks[item.Status], maxWrapped
@@ -230,7 +232,8 @@ func (m *model) itemLines(s todo.Snapshot, item todo.Item, width int, cursor str
 	return lines
 }
 
-// itemNote returns the fate of a person's edit, or how long the item took. A time takes the place of the fate Seen.
+// itemNote returns the note at an item's right: that the item is one for after this turn, the fate of a person's edit,
+// or how long the item took. That duration is shown instead of the fate Seen.
 func (m *model) itemNote(s todo.Snapshot, i todo.Item, fate account.Fate) string {
 	switch {
 	case slices.ContainsFunc(s.Later, func(l todo.Item) bool { return l.ID == i.ID }):
@@ -255,7 +258,7 @@ func tookUntil(started, now time.Time) string {
 	return paint(dim, render.Took(took))
 }
 
-// look is the sign of a status and the role of its text.
+// look is how a status is drawn: its sign, and the role of the item's text.
 type look struct {
 	sign string
 	text role
@@ -315,7 +318,7 @@ func (m *model) listLines(width, height int, focused bool) []string {
 	return append(head, p.lines(rows, height)...)
 }
 
-// listHead draws three lines: who works on the list and how it stands, the progress, what its agent asks or overrode.
+// listHead draws three lines: agent and state; progress; what the agent asks, or which edit of the person it overrode.
 func (m *model) listHead(s todo.Snapshot, width int) []string {
 	p, count := s.Progress(), progress(s)
 	if p.Failed > 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// place is what the keys act on; places can be combined.
+// place is what a key has an effect on: the board, a list or a page. Places are bits that can be combined.
 type place int
 
 const (
@@ -215,7 +215,7 @@ func (v *viewer) readKeys(event tcell.Event) []key {
 	return nil
 }
 
-// keysOf converts a key. Alt+x and a fast Esc, x look alike; it returns both keys.
+// keysOf converts an event. Alt+x and Esc followed by x come as the same bytes: it returns Esc and x for both.
 func keysOf(e *tcell.EventKey) []key {
 	name, character := key(tcell.KeyNames[e.Key()]), key(e.Str())
 	switch {

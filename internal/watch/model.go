@@ -94,8 +94,8 @@ func (m *model) receiveStandings(standings map[string]Standing) {
 	m.standings = standings
 }
 
-// isNews reports whether a person wants to hear of a change: a list was finished, or an item failed or was blocked.
-// A person's own change is no news. before is zero for a new list.
+// isNews reports whether a person wants to hear of a change: a main list was finished, or an item failed or was
+// blocked. A person's own change is no news. before is zero for a new list.
 func isNews(before, after todo.Snapshot) bool {
 	if after.Revision <= before.Revision || after.Writer.Person || after.Deleted || after.Archived {
 		return false
@@ -131,7 +131,8 @@ func (m *model) openWanted() {
 	}
 }
 
-// standing returns the state of a list alone. Until the source says otherwise, its agent counts as here.
+// standing returns the state of a list, without its sub-agents' lists. Until the source has sent its state, the agent
+// of a list counts as here; of an archived list or of a chat without a list, as away.
 func (m *model) standing(s todo.Snapshot) todo.Standing {
 	said, isSaid := m.standings[s.List.ID]
 	agent := todo.Agent{Here: !s.Archived && !said.State.Rests() && (isSaid || !s.IsChat()), Asks: said.Asks, Since: said.Since}
@@ -144,7 +145,7 @@ func (m *model) standing(s todo.Snapshot) todo.Standing {
 	return s.Stands(agent, m.now)
 }
 
-// states returns the state of each list by its id, without its sub-agents.
+// states returns the state of each list by its id. The states of its sub-agents' lists do not count.
 func (m *model) states(lists ...todo.Snapshot) map[string]todo.Standing {
 	states := make(map[string]todo.Standing, len(lists))
 	for _, l := range lists {
@@ -217,8 +218,8 @@ func (m *model) edited(e edit, before todo.Snapshot, out board.Outcome, err erro
 	}
 }
 
-// inverse returns the edit that undoes e, which made the revision after. It undoes the step from the revision just
-// before: the agent may have written between what the person saw and the edit.
+// inverse returns the edit that undoes e; after is the revision that e made. The undo goes back to the revision just
+// before after, not to the one that the person saw: the agent may have written in between.
 func (e edit) inverse(after todo.Snapshot) edit {
 	return edit{todo.Edit{Do: todo.EditUndo, From: after.Revision - 1, Seen: after.Revision}, e.list}
 }

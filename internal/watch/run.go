@@ -41,7 +41,7 @@ type Options struct {
 	Where  string // names the source for people: a file or a server
 	Color  bool   // for Run
 	Notify bool   // rings the terminal's bell when a list finishes, fails, is blocked or waits; for Run
-	// Edit opens the items of a list in an editor and calls apply with the edit, unless nothing was changed.
+	// Edit opens the items of a list in an editor. If the person changed something, it calls apply with the edit.
 	Edit func(ctx context.Context, list todo.Snapshot, apply func(todo.Edit) error) error
 	Now  func() time.Time
 }
@@ -73,7 +73,7 @@ type viewer struct {
 	asked         time.Time
 }
 
-// run runs the viewer on a terminal and restores that at the end; nil is the process's terminal.
+// run runs the viewer on a terminal and restores the terminal at the end. If tty is nil it is the process's terminal.
 func run(ctx context.Context, source Source, tty tcell.Tty, o Options) (err error) {
 	parent := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -95,7 +95,7 @@ func run(ctx context.Context, source Source, tty tcell.Tty, o Options) (err erro
 	return nil
 }
 
-// follow passes the source's lists to the loop, at first after their standings: the cursor goes to the first list then.
+// follow passes the source's lists to the loop; standings of all lists first, since the board is sorted by them.
 func (v *viewer) follow(ctx context.Context) error {
 	show := func(lists []todo.Snapshot, all bool) {
 		if all {
@@ -116,7 +116,7 @@ func (v *viewer) update(ctx context.Context, f func()) {
 	}
 }
 
-// ask calls a slow function in a goroutine, and then has the loop pass its result to another.
+// ask runs the slow function call in a goroutine. When it has returned, the loop calls then with its result.
 func ask[T any](ctx context.Context, v *viewer, call func() (T, error), then func(T, error)) {
 	v.wg.Go(func() {
 		var answer T
@@ -166,7 +166,8 @@ func (v *viewer) loop(ctx context.Context) error {
 // Standings are read every standingEvery, and after changes of lists, but at least standingRest apart.
 const standingEvery, standingRest = 2 * time.Second, 100 * time.Millisecond
 
-// askStandings reads standings, or returns a channel that signals when to call it again; nil for the next event.
+// askStandings reads standings if that is due. It returns a channel that signals when to call it again, or nil to have
+// it called after the next event.
 func (v *viewer) askStandings(ctx context.Context) <-chan time.Time {
 	since := time.Since(v.asked)
 	switch {
@@ -187,7 +188,7 @@ func (v *viewer) askStandings(ctx context.Context) <-chan time.Time {
 	return nil
 }
 
-// drawInTime draws a frame, or returns a channel that signals when the last frame is old enough.
+// drawInTime draws a frame. If the last one is too recent, it returns a channel that signals when to call it again.
 func (v *viewer) drawInTime() <-chan time.Time {
 	if wait := frameEvery - time.Since(v.drawn); wait > 0 {
 		return time.After(wait)

@@ -70,7 +70,7 @@ func (s *screen) put(y, width int, text string) {
 	}
 }
 
-// quietFor is how long a terminal sends nothing when all typed keys are read; quietMost is how long to wait for that.
+// When a terminal has sent nothing for quietFor, all typed keys are read. drain waits for that for at most quietMost.
 const quietFor, quietMost = 30 * time.Millisecond, time.Second
 
 // drain drops events until the terminal is quiet. It must be called before tcell stops: with much input unread, tcell
@@ -87,8 +87,8 @@ func (s *screen) drain() {
 	}
 }
 
-// role is the meaning of a colour. Signs or words always show the same, for terminals without colours. In painted text,
-// a role is a control character before the text that has it: it takes no cell, and safe text has no such character.
+// role is the meaning of a colour. A sign or a word always says the same, for terminals without colours. In painted
+// text a role is a control character before the text it applies to: it takes no cell, and is never in safe text.
 type role byte
 
 const (

@@ -61,8 +61,8 @@ type foundList struct {
 
 // lists answers with a page of lists as [render.ListDocument], last changed first, with Seq below ?before=. The first
 // page begins with present chats without a list, whose revision is 0. A list that changes while they are read may be
-// missing. With ?search= they are the lists that contain a text, as [foundList]; with ?history=true also those that
-// once did.
+// missing. With ?search= the page has only lists that contain a text, as [foundList]; with ?history=true also those of
+// which an earlier revision did.
 func lists(w http.ResponseWriter, r *edge.Request) error {
 	query := r.URL.Query()
 	text := todo.Cut(strings.TrimSpace(query.Get("search")), todo.MaxTitle)
@@ -107,7 +107,7 @@ func lists(w http.ResponseWriter, r *edge.Request) error {
 	})
 }
 
-// formOf returns the form of a list in an answer: nil if it does not contain text, and said does not have it.
+// formOf returns the form of a list in an answer; nil if text is neither in the list nor, by said, in its history.
 func formOf(l todo.Snapshot, text string, said map[string]todo.Said) any {
 	if text == "" {
 		return render.Document(l)
@@ -156,8 +156,8 @@ func history(w http.ResponseWriter, r *edge.Request) error {
 	})
 }
 
-// writePage answers with entries, at most ?limit= and most bytes, of the first [maxListed]. If there are more, the
-// header Link has the next page, by a parameter with a name and the place of the last entry.
+// writePage answers with the first entries: at most ?limit= of them and most bytes, after a look at up to [maxListed].
+// If there are more, the header Link has the next page, by the parameter name and the place of the last entry.
 func writePage(w http.ResponseWriter, r *edge.Request, most int, name string, entries iter.Seq2[entry, error]) error {
 	limit, err := r.QueryNumber("limit", 0)
 	if err != nil {
@@ -186,8 +186,8 @@ func writePage(w http.ResponseWriter, r *edge.Request, most int, name string, en
 	return edge.WriteJSON(w, http.StatusOK, p.forms)
 }
 
-// page collects revisions as JSON up to limits, but at least one. So what a request makes the server hold is bounded,
-// however long the history and however many lists (BAD-INPUT 60).
+// page collects revisions as JSON up to its limits, but at least one. The limits bound the memory that a request takes,
+// however long the history is and however many lists there are (BAD-INPUT 60).
 type page struct {
 	limit, most int // of revisions, and of bytes
 	forms       []json.RawMessage

@@ -20,9 +20,9 @@ import (
 // streams are the two event streams, with the events being sent.
 type streams struct{ sse.Events[eventKey] }
 
-// eventKey identifies the events of a list at a Seq, or of a call by block id and number on its stream. It has the
-// list's parent, which may be found later without a new revision, and how often the list was sent again because its
-// agent's state changed.
+// eventKey identifies the events of a list by its Seq, or of a call by its block id and its number on the stream. Two
+// more fields can change without a new revision: the list's parent, which may be found later, and stood, how often the
+// list was sent again because its agent's state changed.
 type eventKey struct {
 	call, parent  string
 	number, stood int64
@@ -63,10 +63,10 @@ func todosOf(l todo.Snapshot, ids bool) []todoItem {
 	return out
 }
 
-// events streams changes, from now on or after Last-Event-ID or ?after=. The id of a snapshot's last event is its
-// Seq, since a stream of many lists cannot resume by a revision; events that only say that an agent's state changed
-// have none. A slow reader skips to the newest revision of each list. ?list= restricts the stream to one list, those
-// with which its conversation goes on, and their sub-agents' lists.
+// events streams changes: those from now on, or those after Last-Event-ID or ?after=. The id of a snapshot's last event
+// is its Seq, since a stream of many lists cannot resume by a revision. Events that only tell a new state of an agent
+// have no id. A slow reader skips to the newest revision of each list. ?list= restricts the stream to one list, the
+// next lists of its conversation, and their sub-agents' lists.
 func (s *streams) events(w http.ResponseWriter, r *edge.Request) error {
 	after, resumes, err := r.ResumeAfter()
 	if err != nil {
@@ -157,8 +157,8 @@ func (s *streams) send(stream *sse.Stream, l todo.Snapshot) error {
 	return s.Send(stream, eventKey{"", l.List.Parent, l.Seq, l.Stood}, func() []sse.Event { return updates(l) })
 }
 
-// updates returns the events of a list: one for a sub-agent's, for a main list one with the list and one with its
-// items alone. Only the last has the id, so that a reader whose stream breaks between them gets both again.
+// updates returns the events of a list. For a main list they are two, the list and then its items alone; else one. Only
+// the last has an id, so that a reader whose stream breaks between the two gets both again.
 func updates(l todo.Snapshot) []sse.Event {
 	id := l.Seq
 	if l.Stood > 0 {
@@ -209,7 +209,7 @@ func blockOf(s todo.Snapshot, id string) toolUse {
 func blockID(s todo.Snapshot) string { return fmt.Sprintf("toolu_%s_%d", s.List.ID, s.Revision) }
 
 // follow streams calls as they are made, in this process and others that share the store. ?list= restricts it to one
-// list, by id or name, and those with which its conversation goes on.
+// list, by id or name, and the next lists of its conversation.
 func (s *streams) follow(w http.ResponseWriter, r *edge.Request) error {
 	follower := r.Lists.Calls()
 	defer follower.Close()
@@ -292,9 +292,9 @@ func workspace(w http.ResponseWriter, r *edge.Request) error {
 	return edge.WriteJSON(w, http.StatusOK, answer)
 }
 
-// addHistory adds a page of a chat's messages, each also in the form into which a front end parses it, ascending. The
-// chat held the wanted list, an id or name, and now holds newest; its messages are numbered over all its lists. The
-// page has numbers below before (0: any). addHistory returns the number below which there are more; 0 if there are none.
+// addHistory adds a page of a chat's messages, oldest first, each also in the form that a front end parses it into.
+// wanted is the id or name of a list that the chat held, newest the list it holds now. Numbers of messages run over all
+// lists of the chat; the page has those below before (0: all). more is the number below which there are more, or 0.
 func (a *workspaceAnswer) addHistory(r *edge.Request, wanted string, newest todo.Snapshot, before int64) (more int64, err error) {
 	if wanted == newest.List.Name {
 		wanted = newest.List.ID
@@ -356,8 +356,8 @@ func isLost(err error) bool {
 	return errors.Is(err, board.ErrNotFound) || errors.Is(err, board.ErrDamaged)
 }
 
-// workspaceList returns the list with an id, or the one with which its conversation went on, else the last changed
-// one with a name; without wanted the last changed main list.
+// workspaceList returns the list with the id wanted, or the newest of the next lists of its conversation; else the last
+// changed list with the name wanted. If wanted is empty, it returns the last changed main list.
 func workspaceList(r *edge.Request, wanted string) (todo.Snapshot, error) {
 	chain, err := r.Lists.Chain(r.Context(), wanted)
 	if err != nil {

@@ -43,8 +43,8 @@ type Issuer struct {
 const (
 	issuerTimeout = 10 * time.Second // of each request to the issuer
 	retryInterval = 2 * time.Second  // between failed requests for the metadata
-	// Anybody can cause a request for keys by a token with an unknown key, so the issuer is asked at most every
-	// keysInterval, after firstRequests for metadata and keys.
+	// Anybody can cause a request for keys, by a token with an unknown key. So the issuer gets at most firstRequests
+	// requests for metadata and keys at once, and then one each keysInterval.
 	keysInterval    = 10 * time.Second
 	firstRequests   = 1 + 5
 	maxIssuerAnswer = 1 << 20 // bytes
@@ -56,8 +56,8 @@ func newClient(l *rate.Limiter) *http.Client {
 	return &http.Client{Timeout: issuerTimeout, Transport: transport{l}, CheckRedirect: sameOrigin}
 }
 
-// sameOrigin refuses redirects to another host or scheme: only addresses that the operator or the metadata names say
-// whose keys are trusted (BAD-INPUT 31).
+// sameOrigin refuses redirects to another host or scheme: trusted keys come only from addresses that the operator or
+// the issuer's metadata names (BAD-INPUT 31).
 func sameOrigin(to *http.Request, via []*http.Request) error {
 	if first := via[0].URL; to.URL.Host != first.Host || to.URL.Scheme != first.Scheme || len(via) > 5 {
 		return fmt.Errorf("%s leads elsewhere, to %s", first, to.URL)
@@ -92,7 +92,7 @@ func (i *Issuer) discover() (*oidc.Provider, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.found == nil && time.Since(i.lastTry) >= retryInterval {
-		// Other requests wait for this one, so it does not end with its caller's.
+		// Other callers wait for this request, so it must not be cancelled with the request of its caller.
 		seldom := newClient(rate.NewLimiter(rate.Every(keysInterval), firstRequests))
 		i.found, i.tryError = oidc.NewProvider(oidc.ClientContext(context.Background(), seldom), i.URL)
 		i.lastTry = time.Now()
@@ -135,16 +135,16 @@ func (i *Issuer) Check(ctx context.Context, text string) (Grant, error) {
 	return Grant{Identity: id, Expires: token.Expiry}, err
 }
 
-// isOutage reports whether a token was not verified because the keys could not be read. The verifier says so in its
-// text alone, before any text of the token.
+// isOutage reports whether a token was not verified because the issuer's keys could not be read. Only the beginning of
+// the error's text tells that; text from the token comes later in it. A request that the limiter refused is no outage.
 func isOutage(err error) bool {
 	return err != nil && strings.HasPrefix(err.Error(), "failed to verify signature: fetching keys") &&
 		!strings.Contains(err.Error(), errTooOften.Error())
 }
 
 // isAccessToken reports whether a text is a JWT whose header does not say that it is something else, such as
-// "logout+jwt". RFC 9068 requires "at+jwt", but some issuers send "JWT" or nothing. ID tokens, which may say the
-// same, have no scope of ours.
+// "logout+jwt". RFC 9068 requires "at+jwt", but some issuers send "JWT" or nothing. ID tokens may have these types too,
+// and are refused later: they have none of our scopes.
 func isAccessToken(text string) bool {
 	parts := strings.Split(text, ".")
 	header, err := base64.RawURLEncoding.DecodeString(parts[0])
@@ -158,8 +158,8 @@ func isAccessToken(text string) bool {
 	return slices.Contains([]string{"", "jwt", "at+jwt"}, kind)
 }
 
-// panel returns the panel's OAuth client, to which a person returns at an address, and the parameter for the resource
-// of its access tokens (RFC 8707).
+// panel returns the panel's OAuth client, which has the issuer send people to the address in back, and the parameter
+// that names the resource of its access tokens (RFC 8707).
 func (i *Issuer) panel(back string) (*oauth2.Config, oauth2.AuthCodeOption, error) {
 	found, err := i.discover()
 	if err != nil {
@@ -196,7 +196,7 @@ func (i *Issuer) Redeem(ctx context.Context, back, code, verifier string) (Grant
 	return i.Check(ctx, token.AccessToken)
 }
 
-// Refused returns the refusal of a person whom the issuer refused, with its code for why.
+// Refused returns the refusal of a person whom the issuer refused; why is the issuer's error code.
 func Refused(why string) *Refusal {
 	return &Refusal{http.StatusForbidden, "the sign-in was refused: " + todo.Cut(why, 100)}
 }

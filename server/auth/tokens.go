@@ -31,10 +31,10 @@ import (
 type Token struct {
 	ID   string `json:"id"`
 	Name string `json:"name"` // what it is for
-	// Principal is whose lists it opens; empty means the server's own, which commands on its machine show.
+	// Principal owns the lists that the token opens. Empty is the server's own, as for commands on its machine.
 	Principal string `json:"principal"`
-	// User is who uses it, as the issuer's claim sub names them, so that one person's hooks and agents are one user.
-	// Empty means the user in Principal ("user:…"), else Name.
+	// User is the person who uses the token, as in the issuer's claim sub, so that one person's hooks and agents are
+	// one user. Empty means the user in Principal ("user:…"), else Name.
 	User   string   `json:"user,omitempty"`
 	Scopes []string `json:"scopes"` // [ScopeRead] or [ScopeWrite] or both
 	// Hash is the SHA-256 of the text, which is random: a slow hash would not make it safer.
@@ -258,7 +258,7 @@ type Grant struct {
 	Token    string    // the id of a token of [Tokens]; empty for an issuer's
 }
 
-// Refusal says why somebody is not signed in. Other errors of this package are no fault of who signs in.
+// Refusal says why a sign-in is refused. Other errors of this package are not the fault of the one who signs in.
 type Refusal struct {
 	Status int // 401, or 403 for a known user without access
 	Text   string

@@ -23,8 +23,8 @@ const (
 //go:embed card.html card.css safe.js card.js
 var files embed.FS
 
-// Colours is a style sheet with the colours of this page and those in the browser, for light and dark schemes. Took
-// is their script of functions that format durations (took, gap, two).
+// Colours is a style sheet with the colours of this page and of the panel, for light and dark schemes. Took is a script
+// for both with functions that format durations (took, gap, two).
 var (
 	//go:embed palette.css
 	Colours string

@@ -39,8 +39,8 @@ type Config struct {
 	// Hosts are the names, in lower case and without port, that a Host header may have besides the loopback names.
 	// Origins are the origins that may send requests besides the server's own.
 	Hosts, Origins []string
-	// PublicURL is where clients reach the server, as https://host or, if a proxy serves it below a path that it may
-	// or may not remove, https://host/path, without a slash at the end; empty means what each request says.
+	// PublicURL is where clients reach the server, without a slash at the end: https://host, or https://host/path below
+	// a proxy, which may remove the path or not. If it is empty, each request says the address.
 	PublicURL string
 	// Tokens and Issuer say who sends a request; without either everybody has the server's identity.
 	Tokens *auth.Tokens
@@ -65,8 +65,8 @@ type Config struct {
 	Ready     func() error     // why /readyz fails although the store works; nil means that it never does
 	Warn      func() string    // lines for /readyz and the board on what is wrong although calls are answered; may be nil
 	Metrics   http.Handler     // answers /metrics; nil means that there is none
-	// Observe is told how long each answered request took that is no stream, its method ("_OTHER" if HTTP has none
-	// such), its status, and its route, empty for none. It may be nil.
+	// Observe gets the duration of each answered request that is no stream. The labels are its method ("_OTHER" for one
+	// unknown to HTTP), its status, and its route, empty for none. Observe may be nil.
 	Observe func(took time.Duration, labels ...string)
 	Drain   time.Duration // how long [Edge.Serve] goes on after it was told to stop
 }
@@ -176,7 +176,7 @@ func (e *Edge) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	if e.stopping.Load() {
 		w.Header().Set("Connection", "close") // so that a proxy sends the next request elsewhere
 	}
-	// A host with a port may serve others without TLS.
+	// Strict-Transport-Security covers all ports of a host. If the URL has a port, another port may serve without TLS.
 	if host, ok := strings.CutPrefix(e.origin(r), "https://"); ok && !strings.Contains(host, ":") {
 		w.Header().Set("Strict-Transport-Security", "max-age=15552000")
 	}
@@ -214,7 +214,7 @@ const (
 	Stream              // has no timeout, so the handler must limit its reads of the store
 )
 
-// Handle adds a route, whose failures format writes.
+// Handle adds a route. The function format writes its failures.
 func (e *Edge) Handle(pattern string, format Format, h Handler, traits ...Trait) {
 	e.routes = append(e.routes, pattern)
 	e.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {

@@ -78,7 +78,7 @@ var kinds = map[board.Kind]Error{
 	board.KindLate:     {Status: http.StatusServiceUnavailable, Text: "the store did not answer in time (see --request-timeout)"},
 }
 
-// describe returns the status and the text of a failure. The text has the cause only of a caller's mistake.
+// describe returns the status and the text of a failure. The text contains the cause only if the caller made a mistake.
 func describe(err error) *Error {
 	if answer, ok := errors.AsType[*Error](err); ok {
 		return answer
@@ -102,8 +102,8 @@ func describe(err error) *Error {
 }
 
 // fail answers a failure, and logs it in one line when the server is at fault; a reached quota, for which the caller
-// can make room, is a warning. It leads a browser that is not signed in from a page to that for signing in. If the
-// caller has disconnected it does nothing. r must be the incoming request, since a handler's context ends at its
+// can make room, is a warning. A browser that is not signed in is redirected from a page to the page for signing in. If
+// the caller has disconnected, fail does nothing. r must be the incoming request: a handler's context ends at its
 // timeout.
 func (e *Edge) fail(w http.ResponseWriter, r *http.Request, format Format, err error) {
 	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Trust returns a check that refuses all origins but some. An error names the first invalid one.
+// Trust returns a check that accepts only the server's own and the given origins. An error names the first invalid one.
 func Trust(origins []string) (*http.CrossOriginProtection, error) {
 	trusted := http.NewCrossOriginProtection()
 	for _, origin := range origins {
@@ -37,7 +37,7 @@ func (e *Edge) guard(r *http.Request, isPage, anyHost bool) error {
 	}
 	origin := r.Header.Get("Origin")
 	// CrossOriginProtection accepts every GET. Lists are private, so a read with an Origin is checked like a write. A
-	// read without one comes from a program, a link, or a page that cannot read the answer: browsers say which.
+	// read without one comes from a program, a link, or a page that cannot read the answer: the Sec-Fetch headers tell.
 	if origin == "" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 		site := r.Header.Get("Sec-Fetch-Site")
 		foreign := site == "cross-site" || site == "same-site" // same-site may be another port of this machine
@@ -49,7 +49,7 @@ func (e *Edge) guard(r *http.Request, isPage, anyHost bool) error {
 	}
 	asWrite := *r
 	asWrite.Method = http.MethodPost
-	// If the server has TLS, anybody on the way can have written pages of its host without TLS.
+	// With TLS, a page of the same host without TLS is not trusted: anybody on the network path can have changed it.
 	host, plain := strings.CutPrefix(origin, "http://")
 	isUnencryptedSelf := plain && "https://"+host == e.origin(r) && !slices.Contains(e.config.Origins, origin)
 	if e.crossOrigin.Check(&asWrite) != nil || isUnencryptedSelf {
@@ -58,8 +58,8 @@ func (e *Edge) guard(r *http.Request, isPage, anyHost bool) error {
 	return nil
 }
 
-// isOwnAddress reports whether the Host of a request is the IP address at which it arrived. DNS rebinding needs a
-// name.
+// isOwnAddress reports whether the Host of a request is the IP address at which it arrived. Such a Host is safe: DNS
+// rebinding needs a name.
 func isOwnAddress(r *http.Request) bool {
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	ip, err := netip.ParseAddr(hostOf(r.Host))
@@ -84,8 +84,8 @@ func IsLoopback(address string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// shares limits a resource. It counts what each client has, which may be half of the limit, and under the name ""
-// what all have.
+// shares limits a resource. It counts what each client holds, which may be half of the limit, and under the name ""
+// what all clients hold together.
 type shares struct {
 	what, limit string // in the text of a refusal
 
@@ -93,15 +93,15 @@ type shares struct {
 	held map[share]int
 }
 
-// share is a key of [shares.held]. The value for a thing is how many holders of the client share it; its size counts
-// once. The value without a thing is the size of all things of the client.
+// share is a key of [shares.held]. With a thing, the value is how many holders of the client share that thing, whose
+// size counts once. Without a thing, the value is the total size of the client's things.
 type share struct {
 	client string
 	thing  *byte
 }
 
-// take counts size n for a thing until back is called. It returns an error if all clients would have more than most,
-// or one more than half of it.
+// take counts size n for a thing until back is called. It returns an error if all clients together would then hold more
+// than most, or one client more than half of most.
 func (s *shares) take(r *Request, thing *byte, n, most int) (back func(), err error) {
 	clients := []string{"", "address " + r.edge.address(r.Request)}
 	if r.Subject != "" { // without sign-in all clients have the same identity
@@ -147,7 +147,7 @@ func (e *Edge) OpenStreams() int {
 	return e.streams.held[share{}]
 }
 
-// rates limits events a second by name, and at once to twice as many.
+// rates limits how many events a second each name may have; at once it allows twice as many.
 type rates struct {
 	perSecond int // 0 means any number
 	now       func() time.Time

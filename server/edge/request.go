@@ -23,7 +23,7 @@ type Request struct {
 	edge           *Edge
 }
 
-// ReadTimeout returns how long one read of the store may take on a stream: the timeout of other requests.
+// ReadTimeout returns how long a stream's read of the store may take: as long as a whole request that is no stream.
 func (r *Request) ReadTimeout() time.Duration { return r.edge.config.Timeout }
 
 // Warning returns what is wrong although calls are answered, see [Config.Warn].
@@ -37,8 +37,8 @@ func (r *Request) Warning() string {
 // Site returns where the sender reaches the server, as https://host or https://host/path.
 func (r *Request) Site() string { return r.edge.origin(r.Request) + r.edge.path }
 
-// Root returns the path of a public URL, else the site's address relative to the request's, so that links on pages
-// work below an unknown path of a proxy. It ends with a slash.
+// Root returns the beginning of links to the site, with a slash at the end: the path of the public URL if it has one,
+// else a path relative to the request's, since a proxy may serve the site below a path that is not known here.
 func (r *Request) Root() string {
 	if path := r.edge.path; path != "" {
 		return path + "/"
@@ -63,8 +63,8 @@ func (e *Edge) origin(r *http.Request) string {
 	return cmp.Or(strings.TrimSuffix(e.config.PublicURL, e.path), scheme+"://"+r.Host)
 }
 
-// InTurn returns what read returns. Only two reads run at once, since each may hold very many lists; an answer that
-// is written holds only itself. The error may be that no turn came in time.
+// InTurn calls read and returns its results. Only two reads run at once, since each may hold very many lists in memory;
+// writing an answer needs no turn. The error may be that no turn came in time.
 func InTurn[T any](r *Request, read func() (T, error)) (none T, err error) {
 	select {
 	case r.edge.turns <- struct{}{}:
@@ -137,16 +137,16 @@ func (r *Request) ReadJSON(w http.ResponseWriter) ([]byte, *Error) {
 	if err != nil {
 		return nil, BadRequest("the body did not arrive whole within %s", r.edge.config.ClientTimeout)
 	}
-	// The deadline is for the body alone: the answer may be a stream. It stays while the HTTP server reads the rest
-	// of a body.
+	// The deadline is for the body alone: the answer may be a stream. When the body is refused the deadline stays, for
+	// the rest of the body, which the HTTP server reads.
 	_ = a.control.SetReadDeadline(time.Time{})
 	return raw, nil
 }
 
 const (
 	pieceSize = 256 << 10 // bytes that a client must read within the client timeout: 26 kB/s is enough
-	// maxUnsent is how many bytes of large answers clients may leave unread, one client half of it: sixteen of the
-	// largest pages of lists.
+	// maxUnsent is how many bytes of large answers clients may leave unread: sixteen of the largest pages of lists. One
+	// client may leave half of that.
 	maxUnsent   = 128 << 20
 	smallAnswer = 16 << 10 // the size in bytes from which an answer is large
 )
@@ -200,7 +200,7 @@ func (a *answer) Write(p []byte) (written int, err error) {
 	}
 }
 
-// within sets the deadline of what is written from now on; 0 means none. The next write finds out if that fails.
+// within sets the deadline of writes from now on; 0 means none. If setting it fails, the next write fails too.
 func (a *answer) within(timeout time.Duration) {
 	var deadline time.Time
 	if timeout > 0 {

@@ -29,8 +29,8 @@ const (
 // connections is a listener that closes idle connections of its server when it can accept no more, so that many open
 // ones keep nobody out (BAD-INPUT 59).
 //
-// It limits what the system buffers for each connection. By default that is megabytes, not counted as this process's,
-// and a large change is copied to every silent stream before reading clients have it (BAD-INPUT 61, 63).
+// It limits the memory in which the system buffers each connection's output. By default that is megabytes, which do not
+// count as this process's, and a large change fills it for every stream whose client does not read (BAD-INPUT 61, 63).
 type connections struct {
 	net.Listener
 	server *http.Server
@@ -49,10 +49,9 @@ func (l *connections) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-// Serve serves until ctx ends, and then for [Config.Drain], in which requests are answered, but /readyz fails and
-// each answer closes its connection, so that senders turn elsewhere before any is refused. Then it ends streams,
-// waits up to the stop timeout for other requests, and returns nil. It returns an error when the listener fails before
-// ctx ends.
+// Serve serves until ctx ends. During [Config.Drain] it still answers requests, but /readyz fails and each answer
+// closes its connection, so that senders turn elsewhere before any is refused. Then it ends streams, waits up to the
+// stop timeout for other requests, and returns nil. It returns an error when the listener fails before ctx ends.
 func (e *Edge) Serve(ctx context.Context, on net.Listener) error {
 	srv := &http.Server{Handler: e, TLSConfig: e.config.TLS, HTTP2: &http.HTTP2Config{WriteByteTimeout: e.config.ClientTimeout},
 		ReadHeaderTimeout: e.config.ClientTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
@@ -84,8 +83,8 @@ func (e *Edge) Serve(ctx context.Context, on net.Listener) error {
 	return err
 }
 
-// LoadCertificate returns a TLS configuration with a certificate and its key in PEM files; nil for no files. When they change, new
-// connections get the new certificate; while they cannot be read, which is logged, the old one.
+// LoadCertificate returns a TLS configuration with a certificate and its key in PEM files; nil for no files. Files that
+// change are read again; while that fails, which is logged, the old certificate stays.
 func LoadCertificate(certFile, keyFile string, log *slog.Logger) (*tls.Config, error) {
 	if certFile == "" {
 		return nil, nil

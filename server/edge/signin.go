@@ -23,7 +23,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/card"
 )
 
-// signIn returns who signed in to send a request (BAD-INPUT 29).
+// signIn returns the identity that sent a request (BAD-INPUT 29). It refuses senders with too many requests or
+// failures.
 func (e *Edge) signIn(r *http.Request) (board.Identity, error) {
 	id, err := e.authenticate(r)
 	if err != nil {
@@ -135,7 +136,7 @@ func (e *Edge) metadata(w http.ResponseWriter, r *Request) error {
 }
 
 // address returns the address of the client: the other end of the connection or, if that is a trusted proxy, the last
-// address in X-Forwarded-For that is not one.
+// address in X-Forwarded-For that is no trusted proxy.
 func (e *Edge) address(r *http.Request) string {
 	address := hostOf(r.RemoteAddr)
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
@@ -149,7 +150,7 @@ func (e *Edge) address(r *http.Request) string {
 	return address
 }
 
-// network returns the network that one client may have whole: the first 64 bits of an IPv6 address, else the address.
+// network returns the network that may belong to one client: the first 64 bits of an IPv6 address, else the address.
 func network(address string) string {
 	ip, err := netip.ParseAddr(address)
 	if err != nil || ip.Unmap().Is4() {
@@ -282,7 +283,7 @@ func (e *Edge) signInDocument(root, to, problem string) g.Node {
 				h.Button(h.Class(button), g.Text("Sign in")))))))
 }
 
-// localPath returns to if it is a path of this server, else "/", so that no link to the page leads elsewhere.
+// localPath returns the path to if it is on this server, else "/": a link to the page cannot lead elsewhere.
 func localPath(to string) string {
 	odd := func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }
 	if len(to) > maxPath || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsFunc(to, odd) {
@@ -301,7 +302,7 @@ func (e *Edge) paste(w http.ResponseWriter, r *Request) error {
 	return e.enter(w, r, granted, err, r.PostForm.Get("to"))
 }
 
-// enter sets the cookie of a grant and leads to the path to, or shows on the page why there is no grant.
+// enter sets the cookie of a grant and redirects to the path in to. If err is a refusal, it shows that on the page.
 func (e *Edge) enter(w http.ResponseWriter, r *Request, granted auth.Grant, err error, to string) error {
 	if refusal, ok := errors.AsType[*auth.Refusal](err); ok {
 		if err := e.countRefusal(r.Request); err != nil {
@@ -323,11 +324,11 @@ func (e *Edge) enter(w http.ResponseWriter, r *Request, granted auth.Grant, err 
 	return nil
 }
 
-// newCookie returns a cookie that scripts cannot read, still empty, and the purpose that it is signed for.
+// newCookie returns a cookie that scripts cannot read, without a value yet, and the purpose that it is signed for.
 //
-// Over TLS its name has a prefix by which browsers accept it over TLS alone and, if it is for all paths, only from this
-// host itself. Without TLS the purpose binds it to the browser's address and this server's: browsers send it to every
-// port of this machine, whose listeners must not be able to use it.
+// Over TLS its name has a prefix, for which browsers accept it over TLS alone and, if it is for all paths, only from
+// this host itself. Without TLS the purpose contains the addresses of browser and server: browsers send it to every
+// port of this machine, and a server on another port must not be able to use it.
 func (e *Edge) newCookie(r *http.Request, name string) (c *http.Cookie, purpose string) {
 	c = &http.Cookie{Name: "__Host-" + name, Path: cmp.Or(e.path, "/"), Secure: strings.HasPrefix(e.origin(r), "https:"),
 		HttpOnly: true, SameSite: http.SameSiteLaxMode} // not Strict: the issuer's page leads back here

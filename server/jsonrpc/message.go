@@ -64,10 +64,10 @@ func RequestID(id json.RawMessage) (out mcp.RequestId) {
 }
 
 // Read reads the envelope of a message of at most [todo.MaxRequest] bytes. It refuses messages that lenient JSON
-// readers could interpret differently (BAD-INPUT 16, 21 and 81): a message must be one JSON object of valid UTF-8 with nothing after it, with keys that
-// differ in more than case and an id that is a string or an integer. Lone surrogates are accepted here; the tools
-// report them with their position. With an error Read returns the id and the method if they come before any error of
-// the syntax. It changes raw: where the protocol has an object, [] becomes {} (BAD-INPUT 163).
+// readers could interpret differently (BAD-INPUT 16, 21 and 81): a message must be one JSON object of valid UTF-8 with
+// nothing after it. Its keys must differ in more than case, and its id must be a string or an integer. Lone surrogates
+// are accepted here; the tools report them with their position. With an error Read returns the id and the method if
+// they come before any syntax error. It changes raw: where the protocol has an object, [] becomes {} (BAD-INPUT 163).
 func Read(raw []byte) (m Message, err *Error) {
 	defer func() {
 		if err != nil {
@@ -137,8 +137,8 @@ type keys map[string]key
 type key struct {
 	part    part
 	members keys // keys of the value; nil if the protocol defines none
-	// objects is how many levels of the value, from itself on, are objects. PHP and Lua, which have one type for
-	// objects and arrays, write an empty object as [].
+	// objects is how many levels of the value, beginning with the value itself, must be objects. PHP and Lua have one
+	// type for objects and arrays, and write an empty object as [].
 	objects int
 }
 
@@ -278,9 +278,9 @@ func checkID(id json.RawMessage) *Error {
 }
 
 // envelope returns the method and the id of a message that is refused, and may be cut off; other fields are zero. It
-// reads up to an error of the syntax: a client that is answered without the id waits for its own timeout. The id is nil
-// unless its key came exactly once with a valid value. Without a method both are empty: the message may be a response,
-// and the client could take an answer to it for the answer to one of its own requests.
+// reads up to a syntax error, since a client whose answer lacks the id waits for its own timeout. The id is nil unless
+// its key came exactly once with a valid value. Without a method both are empty: the message may be a response, and the
+// client could take an answer to it for the answer to one of its own requests.
 func envelope(raw []byte) (m Message) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(raw[:len(raw):len(raw)]), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 	ids := 0

@@ -104,8 +104,8 @@ func (x *exchange) refuse(w http.ResponseWriter, status int, err *jsonrpc.Error)
 	return edge.WriteJSON(w, status, err.Answer(x.message.ID))
 }
 
-// check returns with which status and error a request is refused for its list, protocol version or session; nil if it
-// is not. It sets the session in the peer.
+// check returns the status and the error with which a request is refused for its list, protocol version or session; the
+// error is nil if it is not refused. It sets the session in the peer.
 func (h *handler) check(x *exchange) (status int, refused *jsonrpc.Error) {
 	if x.peer.List != "" {
 		if err := todo.CheckName(x.peer.List); err != nil {
@@ -164,8 +164,8 @@ func (x *exchange) checkModern() *jsonrpc.Error {
 func (h *handler) post(w http.ResponseWriter, x *exchange) error {
 	switch method := x.message.Method; {
 	case method == "", // a response: the server sends no requests
-		// Without a session mcp-go would cancel the call of any client that has this id (BAD-INPUT 22). A sessionless
-		// client cancels a call by closing its request.
+		// Without a session mcp-go would cancel a call with this id of any client (BAD-INPUT 22). A sessionless client
+		// cancels a call by closing its request.
 		x.modern && method == string(mcp.MethodNotificationCancelled):
 		w.WriteHeader(http.StatusAccepted)
 		return nil
@@ -215,8 +215,8 @@ func (h *handler) listen(w http.ResponseWriter, x *exchange) error {
 
 // get answers a GET request with the stream of a session.
 //
-// Each message has an id, and where the protocol allows it the stream begins with one: clients that have seen none
-// may give up the session after a few reconnections, the official Go SDK after five.
+// Each message has an id. Where the protocol allows it, the stream begins with an event that has only an id: clients
+// that have seen no id may give up the session after a few reconnections, the official Go SDK after five.
 func (h *handler) get(w http.ResponseWriter, x *exchange) error {
 	h.server.Attend(x.Context(), x.peer)
 	return x.Stream(w, func(stream *sse.Stream) error {

@@ -1,7 +1,7 @@
 // Package metrics times a server's work for Prometheus.
 //
 // Names follow the OpenTelemetry conventions for MCP and HTTP, spelled as in Prometheus; the server's own begin with
-// todo_. No label has a value that a client made up, so that the number of series is bounded, nor any list content.
+// todo_. No label has list content, or a value that a client made up: the number of series is bounded.
 package metrics
 
 import (
@@ -85,8 +85,8 @@ func (p *page) value(name, kind, help string, value float64) {
 	fmt.Fprintf(p, "%s %v\n", name, value)
 }
 
-// bounds are the upper bounds of a histogram's buckets in seconds: those of the conventions, finer ones for stores, and
-// at last infinity.
+// bounds are the upper bounds of a histogram's buckets in seconds: the conventions' bounds, finer bounds for stores,
+// and infinity last.
 var bounds = [...]float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, math.Inf(1)}
 
 // histogram counts durations for each combination of its labels' values.

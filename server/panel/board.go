@@ -73,7 +73,7 @@ func (g section) draw() Node {
 			If(g.more > 0, Li(A(Class("all"), Href(g.moreHref), Textf("Show %d more", g.more)))))))
 }
 
-// groups are all groups, sorted by state.
+// groups are all groups of lists that a page may show, by the parts of the board.
 type groups struct {
 	account.Board
 	drawing
@@ -102,7 +102,7 @@ func (p *Panel) readBoard(ctx context.Context, r *edge.Request) (groups, error) 
 		return groups{}, err
 	}
 	s.apart = render.Apart(read, s.now)
-	// A sub-agent's list whose main list was not read is only on that list's page.
+	// A sub-agent's list whose main list was not read is left out; the main list's page shows it.
 	all := slices.DeleteFunc(account.Groups(read, states), func(f account.Group) bool { return f.Main.List.Parent != "" })
 	s.Board = account.Sort(all, s.now)
 	places := make(map[string]string) // by the main list's id
@@ -116,7 +116,7 @@ func (p *Panel) readBoard(ctx context.Context, r *edge.Request) (groups, error) 
 	return s, nil
 }
 
-// kind is a kind of lists, with a page of its own.
+// kind is a part of the board, such as the lists left open, with a page of its own.
 type kind struct {
 	show, icon, name, href string
 	note                   string // beside the name
@@ -230,14 +230,14 @@ func activePage(s groups, project *string) (page boardPage, err error) {
 		})
 		page.add(s, kind{show: "past", href: "./?show=past", name: "Earlier", lists: earlier}, rows)
 	} else if last := account.LastDay(s.Past, s.now); len(s.Active)+len(s.Finished) == 0 && len(last) > 0 {
-		// so that the board is not blank in the morning
+		// Without this section the board would be blank in the morning.
 		day := dayOf(last[0].Updated(), s.now)
 		page.add(s, kind{show: "past", href: "./?show=past", name: "Last finished", note: day, lists: last}, rows)
 	}
 	return page, nil
 }
 
-// add adds a section of lists that rest, the last changed first, unless there are none.
+// add adds a section for lists that no agent works on, the last changed first. Without lists it adds nothing.
 func (page *boardPage) add(s groups, k kind, limit int) {
 	n := len(k.lists)
 	if n == 0 {
@@ -392,9 +392,9 @@ func search(r *edge.Request, s groups, query string) (page boardPage, err error)
 	return page, err
 }
 
-// addFound adds the lists that keep accepts, by day, the last changed first: at most pastRows, from the Seq
-// in the address on, and the link to the next ones. With history it adds those that once had query, too.
-// It holds only one page of lists in memory, and returns how many it added.
+// addFound adds at most pastRows of the lists that keep accepts, the last changed first, in a section for each day. It
+// begins below the Seq in the address, and adds a link to the next lists. With history it also adds lists that once had
+// query. It holds only one page of lists in memory, and returns how many it added.
 func (page *boardPage) addFound(r *edge.Request, s groups, query string, history bool, keep func(todo.Snapshot) bool) (rows int, err error) {
 	before, err := r.QueryNumber("before", math.MaxInt64) // in the order of Seq from the first page on
 	if err != nil {
@@ -436,8 +436,8 @@ func (page *boardPage) addFound(r *edge.Request, s groups, query string, history
 	return rows, nil
 }
 
-// addRow adds a list to the last section if that is of its day, or to a new one. It marks query, also in a
-// text that has left the list.
+// addRow adds a list to the section of its day, which it makes if the last section is of another day. It marks query in
+// the row. left is the text with query that the list once had.
 func (page *boardPage) addRow(s groups, f account.Group, query string, left todo.Said) {
 	day := dayOf(f.Updated(), s.now)
 	if n := len(page.sections); n == 0 || page.sections[n-1].name != day {

@@ -49,7 +49,7 @@ func (d drawing) card(f *account.Group, notes ...Node) Node {
 			If(progress.Done > 0, A(Href(listHref(l.List.ID, 0)), Textf("%d done", progress.Done), glyph("right")))))
 }
 
-// apartFrom says when a list began, if another one has its title. If no other was read, the page keeps what it shows.
+// apartFrom draws when a list began if another has its title. If only one list was read, the page keeps its text.
 func (d drawing) apartFrom(l todo.Snapshot) Node {
 	return Span(ID("apart-"+l.List.ID), Class("small"), If(d.apart == nil, Attr("data-keep")), Text(strings.TrimRight(" "+d.apart[l.List.ID], " ")))
 }
@@ -89,7 +89,7 @@ func (d drawing) cardItem(v itemView) Node {
 			If(v.beside != "", span("why small", formatted(v.beside)))), d.took(v))
 }
 
-// row draws a list as one line, with query marked in the title and in match, which a revision above 0 last had.
+// row draws a list as a line. It marks query in the title and in match, the text of a revision if that is above 0.
 func (d drawing) row(f *account.Group, query, match string, revision int64) Node {
 	l, progress := f.Main, f.Progress()
 	var at Node
@@ -118,7 +118,7 @@ var lamps = map[todo.State]Node{todo.Working: span("lamp beat"), todo.Waiting: g
 	todo.Finished: glyph("tick", "ok"), todo.InVain: glyph("failed", "bad"),
 	todo.Idle: span("lamp off"), todo.LeftOpen: span("lamp off"), todo.Away: span("lamp off")}
 
-// standing returns the attributes with a list's state, and with what the script can do with it, of an element with an id.
+// standing returns an element's attributes: its id, the list's state, and data for the script's actions on it.
 func (d drawing) standing(id string, f *account.Group) Node {
 	failed := f.Progress().Failed
 	command, open := takenUp(f)

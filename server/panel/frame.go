@@ -41,8 +41,8 @@ type frame struct {
 	crumbs    []crumb        // the path to the page, in place of the heading
 	show      string         // the [kind] that is shown, or empty
 	search    string         // what was searched for
-	// The rest is for the script. version changes with what the page may show, seq is the newest Seq on
-	// the page, list are attributes of the one list that is shown.
+	// The fields below are for the script. version changes with what the page may show. seq is the newest Seq on the
+	// page. list has the attributes of the list that a list's page shows.
 	view, version string
 	seq           int64
 	list          Group
@@ -50,7 +50,7 @@ type frame struct {
 
 type crumb struct{ name, href string } // a step of the path to a page
 
-// of sets what depends on the request. s has all lists; nil if they were not read.
+// of sets the fields that depend on the request. s has all lists; nil if they were not read.
 func (f *frame) of(r *edge.Request, s *groups) {
 	f.reader = r.Identity
 	if c, err := r.Cookie("theme"); err == nil && (c.Value == "light" || c.Value == "dark") { // panel.js sets it

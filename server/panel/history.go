@@ -68,8 +68,8 @@ func (page *listPage) revisionOf(before, at, by todo.Snapshot) revision {
 	return r
 }
 
-// addHistory adds what the revisions around the one shown changed, the oldest first, and in the history the
-// items of the one shown, or if that is not kept, of the next one.
+// addHistory adds the changes of the revisions around shown, the oldest first. The history also gets the items at
+// shown, or at the next revision if shown is not kept any more.
 func (page *listPage) addHistory(ctx context.Context, lists board.Lists, shown int64) error {
 	n, newest := int64(logRows), page.Main.Revision
 	if page.past {

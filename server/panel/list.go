@@ -216,7 +216,7 @@ func overridden(id, item, name string, text Node, mayComeBack bool) Node {
 		button(todo.Edit{Do: todo.EditBack, Item: item}, Class("link end back"), Aria("label", "Bring back"+name), Text("Bring back"))))
 }
 
-// leftBar draws a bar that says where the work on a list ended that was left open.
+// leftBar draws the bar of a list that was left open: where its work ended, and how to take it up.
 func (page *listPage) leftBar() Node {
 	where := Group{Text("Left open. ")}
 	if stopped := stoppedAt(page.Main); stopped != "" {

@@ -23,8 +23,8 @@ const (
 	presenceShare = 20                     // the next look waits so many times as long as the last one took
 )
 
-// openPage is a board or a list's page that a person has open. It is sent each list that changed, and now and then what
-// changed without a write: an agent's process ended, or its time is over. All open pages share what they read and draw.
+// openPage is a board or a list's page that a person has open. It is sent each list that changed, and at intervals the
+// states that changed without a write. All open pages share what they read and draw.
 type openPage struct {
 	panel   *Panel
 	request *edge.Request
@@ -34,8 +34,8 @@ type openPage struct {
 	waits   int    // how many waiting lists the page counts
 }
 
-// sharedKey identifies what open pages share: how all lists of a user stand at a time, or an update of one list. An
-// update has the Seq of a write or of a change of the chat, or else a time. own is true for the list's own page.
+// sharedKey identifies what open pages share: a user's board at a time, or an update of one list. An update has a time
+// or the Seq of a write or of the chat's change. own is true for an update of the list's own page.
 type sharedKey struct {
 	whose, list string
 	own         bool
@@ -113,8 +113,8 @@ func (o *openPage) begin(after int64, resumes bool) error {
 	return cmp.Or(o.stream.Begin(), o.hello())
 }
 
-// hello sends the serving process, the version to show, how many lists wait for a person, and after how
-// many milliseconds of silence the page is not live.
+// hello sends the id of the serving process, the version to show, how many lists wait for a person, and the
+// milliseconds of silence after which the page is no longer live.
 func (o *openPage) hello() error {
 	hello := map[string]any{"process": o.panel.process, "version": o.version, "waits": o.waits, "silence": o.stream.Silence.Milliseconds()}
 	return o.stream.Send(sse.Event{Name: "hello", Data: hello})
@@ -152,7 +152,7 @@ func (o *openPage) follow(watch *board.Watcher) error {
 	}
 }
 
-// next returns the first time after a rest at which all open pages do together what they do at an interval.
+// next returns the first time after a rest that is whole intervals from began, so that all open pages act together.
 func (p *Panel) next(rest, every time.Duration) time.Time {
 	n := (time.Since(p.began)+rest)/every + 1
 	return p.began.Add(n * every)
@@ -177,9 +177,9 @@ func (o *openPage) sendChanged(ctx context.Context, changed []todo.Snapshot) err
 	return nil
 }
 
-// sendMoved sends what changed without a list's write: an agent came, went or saw a person's edit. A board is sent its
-// new version, a list's page its list, and both the number of waiting lists. It returns how long to wait until the next
-// call.
+// sendMoved sends what changed without a write to a list: an agent came, left, or saw a person's edit. A board gets its
+// new version, a list's page its list, and both get the number of waiting lists. It returns how long to wait until the
+// next call.
 func (o *openPage) sendMoved(ctx context.Context, due time.Time) (rest time.Duration, err error) {
 	now, err := o.panel.standing(ctx, o.request, due)
 	if err != nil {
@@ -198,7 +198,7 @@ func (o *openPage) sendMoved(ctx context.Context, due time.Time) (rest time.Dura
 	return presenceShare * now.took, err
 }
 
-// send sends an update of a list, unless its own page shows that already.
+// send sends an update of a list. A list's own page does not get a version that it already shows.
 func (o *openPage) send(ctx context.Context, k sharedKey, person bool) error {
 	k.whose, k.own = whose(o.request), o.list != ""
 	u, err := o.panel.updates.Get(ctx, k, func() (update, error) { return o.panel.update(ctx, o.request.Lists, k, person) })
@@ -212,10 +212,10 @@ func (o *openPage) send(ctx context.Context, k sharedKey, person bool) error {
 	return o.stream.SendEncoded(u.event)
 }
 
-// whose identifies who sees the same lists and chats.
+// whose returns the same key for all requests that see the same lists and chats.
 func whose(r *edge.Request) string { return r.Principal + "\x00" + r.Subject }
 
-// standing reads the board, once for all open pages of a user at a time.
+// standing reads the board as of a time. All open pages of a user share one read for each time.
 func (p *Panel) standing(ctx context.Context, r *edge.Request, at time.Time) (*groups, error) {
 	return p.standings.Get(ctx, sharedKey{whose: whose(r), at: at}, func() (groups, error) { return p.readBoard(ctx, r) })
 }

@@ -78,7 +78,7 @@ func (p *Panel) Route(e *edge.Edge) {
 	}
 }
 
-// mediaTypes are those of the assets, by extension: package mime depends on the system.
+// mediaTypes are the assets' media types by extension. Those of package mime depend on the system.
 var mediaTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
 	".svg": "image/svg+xml", ".png": "image/png", ".webmanifest": "application/manifest+json"}
 
@@ -101,7 +101,7 @@ func answer(w http.ResponseWriter, status int, page string, err error) error {
 	return edge.Write(w, status, "text/html; charset=utf-8", []byte(page))
 }
 
-// failure returns how to draw a failure as a page; root leads from its address to the board.
+// failure returns a function that draws a failure as a page; root is the board's address relative to the page.
 func failure(root string) edge.Format {
 	return func(w http.ResponseWriter, status int, text string) {
 		head := "Not now"

@@ -72,7 +72,7 @@ func (page *dayPage) draw() string {
 			If(page.day.More, P(Class("bar"), Text("There was more on this day than is shown here."))))))
 }
 
-// tally draws the numbers of what was done that are not 0.
+// tally draws a day's numbers, such as lists and completed items, without those that are 0.
 func tally(t account.Tally) Node {
 	number := func(n int, class, one, many string) Node {
 		_, word, _ := strings.Cut(render.Count(n, one, many), " ")

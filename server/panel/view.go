@@ -40,7 +40,7 @@ func readGroup(ctx context.Context, lists board.Lists, id string) (account.Group
 	return account.Of(main, subs, states), err
 }
 
-// placeOf returns a digest of the group's place on the board. While it is the same, nothing moves.
+// placeOf returns a digest of what decides a group's place on the board. A change of the digest moves the group.
 func placeOf(f *account.Group, now time.Time) string {
 	state := f.State()
 	today := state.Ended() && !f.Updated().Before(todo.Midnight(now))
@@ -175,11 +175,11 @@ var (
 		todo.Failed: "Failed", todo.Cancelled: "Cancelled", todo.Blocked: "Blocked"}
 	stateWords = map[todo.State]string{todo.Working: "Working", todo.Idle: "Idle", todo.Waiting: "Waiting for you",
 		todo.LeftOpen: "Left open", todo.Away: "Archived", todo.Finished: "Finished", todo.InVain: "Failed"}
-	// newStatus has the verbs for a change to a status that differ from its name.
+	// newStatus has a verb for a change to a status, where the verb differs from the status's name.
 	newStatus = map[todo.Status]string{todo.InProgress: "began", todo.Pending: "reopened"}
 )
 
-// verbs returns a verb for each way in which an item changed, of a new status first.
+// verbs returns a verb for each way in which an item changed; the verb of a new status is first.
 func verbs(d todo.Difference) (out []string) {
 	if d.Kind != todo.Changed {
 		return []string{string(d.Kind)}

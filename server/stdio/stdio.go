@@ -23,17 +23,17 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/jsonrpc"
 )
 
-// Serve serves one client until its input ends, its output is closed, or ctx ends. What came before that is handled
-// and answered. Streams of subscriptions/listen run beside other messages.
+// Serve serves one client until its input ends, its output is closed, or ctx ends. Messages that came before that are
+// handled and answered. Streams of subscriptions/listen run beside other messages.
 //
-// After the end Serve waits for the server's StopTimeout, again and again as long as answers are written and ctx has
-// not ended. Then it cuts off the call in progress, drops what is not handled, and returns within a second
-// (BAD-INPUT 58 and 68).
+// After the end Serve waits for the server's StopTimeout. It waits for another one if an answer was written meanwhile
+// and ctx has not ended. Then it cuts off the call in progress, drops messages that are not handled, and returns within
+// a second (BAD-INPUT 58 and 68).
 //
 // mcp-go's stdio transport is not used: it applies pipelined calls out of order, loses answers at the end of input,
 // accepts lines of any length and has one global session.
 //
-// A goroutine that reads the input when ctx ends, or writes to a client that never reads, stays until that returns.
+// A goroutine may outlive Serve: one whose read of the input, or write to a client that never reads, does not return.
 func Serve(ctx context.Context, s *server.Server, from io.Reader, out io.Writer) {
 	ctx, hangUp := context.WithCancel(ctx)
 	defer hangUp()
@@ -104,8 +104,8 @@ const (
 	cuttingOff = time.Second           // how long calls may take to end that are cut off
 )
 
-// read passes on the lines of the input that are not empty, until the input ends, or ctx has ended and all that came
-// before is passed on.
+// read passes on the input's lines, without empty ones. It returns at the end of input, or when ctx has ended and all
+// earlier lines are passed on.
 func (t *transport) read(ctx context.Context, from io.Reader, lines chan<- []byte) {
 	r := bufio.NewReaderSize(from, 64<<10)
 	for {
@@ -212,7 +212,7 @@ func (t *transport) cancelStream(m jsonrpc.Message) {
 	}
 }
 
-// send writes a message; nil, the answer to a notification, is none. If the output is closed, the server is told to
+// send writes a message; it ignores nil, the answer to a notification. If the output is closed, the server is told to
 // stop.
 func (t *transport) send(m mcp.JSONRPCMessage) error {
 	if m == nil {

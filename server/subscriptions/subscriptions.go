@@ -172,8 +172,7 @@ func (r *Hub) add(c Client, uri string) (stream *Stream, isNew bool, err error) 
 	return sub.stream, true, nil
 }
 
-// subscriber returns the subscriber that a client is, a new one if it is unknown. The caller must hold mu, as for
-// remove.
+// subscriber returns a client's subscriber, and makes it for an unknown client. The caller must hold mu.
 func (r *Hub) subscriber(c Client) *subscriber {
 	if r.clients[c.Session] == nil {
 		r.clients[c.Session] = &subscriber{Client: c, ended: time.Now(), wants: make(map[string]bool), wake: make(chan struct{}, 1)}
@@ -181,8 +180,8 @@ func (r *Hub) subscriber(c Client) *subscriber {
 	return r.clients[c.Session]
 }
 
-// remove removes the subscriptions of a client for which which returns true, and the client if it then has none and
-// no stream.
+// remove removes a client's subscriptions to the URIs that the function which accepts. It also removes a client that is
+// left without subscriptions and stream. The caller must hold mu.
 func (r *Hub) remove(session string, which func(uri string) bool) {
 	sub := r.clients[session]
 	if sub == nil {

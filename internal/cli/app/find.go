@@ -54,7 +54,7 @@ func (a *App) FindList(ctx context.Context, lists board.Lists, args []string, o 
 	return Foremost(ctx, lists, all)
 }
 
-// OfFolder returns the foremost list of a folder, else of the nearest one above that has any, but for lists to skip.
+// OfFolder returns the foremost list of a folder or, if it has none, of the nearest folder above; skip excludes lists.
 func OfFolder(ctx context.Context, lists board.Lists, folder string, skip func(todo.Snapshot) bool) (todo.Snapshot, error) {
 	for {
 		found, err := lists.Find(ctx, board.Query{Workspace: &folder, Limit: maxRecentLists})

@@ -379,7 +379,7 @@ func word[T ~string](into *T, allowed ...T) kind {
 	})
 }
 
-// list is a kind for words with commas between them, each of which parse returns. Empty words do not count.
+// list is a kind for words with commas between them. parse parses each word; empty words do not count.
 func list[T any](into *[]T, placeholder string, parse func(word string) (T, error)) kind {
 	k := parsed(into, placeholder, func(text string) (all []T, err error) {
 		for word := range strings.SplitSeq(text, ",") {

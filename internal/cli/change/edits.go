@@ -68,7 +68,7 @@ func Delete(fs *flag.FlagSet) app.Run {
 // edited changes a list and updates l. It returns a format string for the list's title and its id.
 type edited func(ctx context.Context, lists board.Lists, l *todo.Snapshot) (words string, err error)
 
-// edit returns a function that makes an edit; it returns words if the edit changed the list.
+// edit returns a function that makes an edit. The function returns words, or "was so already" if nothing changed.
 func edit(a *app.App, e todo.Edit, words string) edited {
 	return func(ctx context.Context, lists board.Lists, l *todo.Snapshot) (string, error) {
 		out, err := lists.Edit(ctx, l.List.ID, e, app.CommandLine(a.Command))
@@ -98,7 +98,7 @@ func purge(ctx context.Context, a *app.App, lists board.Lists, l *todo.Snapshot,
 	return err
 }
 
-// forLists calls do for each list that the arguments name, or for none if one is not found, and prints its words.
+// forLists calls do for each list that args name, and prints the words of do. It calls do for none if one is not found.
 func forLists(ctx context.Context, a *app.App, args []string, o app.NamedOptions, do edited) error {
 	return a.OnLists(func(lists board.Lists) error {
 		found, err := a.NamedAll(ctx, lists, args, o)

@@ -74,7 +74,7 @@ func PrintGuidance(a *app.App) error {
 	return a.Say("%s\n", marks.Replace(texts.Text("TodoWrite.long")))
 }
 
-// todoWriteJSON returns the JSON in the arguments, without words before it, or standard input for "-".
+// todoWriteJSON returns the JSON of the arguments; words before the JSON are dropped. For "-" it reads standard input.
 func todoWriteJSON(a *app.App, args []string) ([]byte, error) {
 	text := strings.TrimSpace(strings.Join(args, " "))
 	if text == "-" {
@@ -92,7 +92,7 @@ func todoWriteJSON(a *app.App, args []string) ([]byte, error) {
 	return []byte(text), nil
 }
 
-// commandLasts is how long an agent counts as here after it ran the command.
+// commandLasts is how long an agent counts as present after it ran the command TodoWrite.
 const commandLasts = 30 * time.Minute
 
 // todoWriteTo returns the write to the list of --list or TODO_LIST, else the folder's (docs/spec/variants.md C3).

@@ -180,7 +180,7 @@ func history(ctx context.Context, a *app.App, lists board.Lists, list todo.Snaps
 	return nil
 }
 
-// statusLine prints the named list, the chat's, or the folder's open one in a line. On errors it prints nothing.
+// statusLine prints a line for the named list, else the chat's, else the folder's open list; nothing if it finds none.
 func statusLine(ctx context.Context, a *app.App, args []string, claudeCode bool, width int) error {
 	var chat claudeStatus
 	if claudeCode {
@@ -246,7 +246,7 @@ func statusList(ctx context.Context, a *app.App, lists board.Lists, args []strin
 	return app.Foremost(ctx, lists, chats)
 }
 
-// ofChat returns the current list of a chat: one of our tools, or one that mirrors its host's todo tool.
+// ofChat returns the foremost of a chat's two current lists: that of our tools, and the mirror of the host's todo tool.
 func ofChat(ctx context.Context, lists board.Lists, session string) (todo.Snapshot, error) {
 	var both []todo.Snapshot
 	for _, mirrors := range []bool{false, true} {

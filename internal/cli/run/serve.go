@@ -232,7 +232,7 @@ func CalledBy(a *app.App) string {
 	return m.Typed()
 }
 
-// ready returns why a load balancer should send no calls although the store works; nil if it should.
+// ready returns an error if the audit log cannot be written: a load balancer should then send no calls.
 func (a *service) ready() error {
 	if a.Audit == nil {
 		return nil
@@ -322,7 +322,7 @@ func (a *service) secure(c *edge.Config) (err error) {
 	return nil
 }
 
-// joinNetwork serves on an address in the local network, to the owner of a token valid until the process ends.
+// joinNetwork sets the address to ip, in the local network, and makes a token that is valid until the process ends.
 func (a *service) joinNetwork(ip netip.Addr) {
 	_, port, _ := net.SplitHostPort(a.Addr)
 	a.Addr = net.JoinHostPort(ip.String(), port)

@@ -71,7 +71,7 @@ func (a *service) open(ctx context.Context, replica bool) (s *server.Server, err
 	a.store, a.ends = st, append(a.ends, closeStore)
 	key := sync.OnceValues(a.storedKey)
 	if place, _ := a.Place(); place.URL != "" { // no error: the store is open
-		// A server that fell back to a key of its own would reject the sessions of the others.
+		// Servers that share a database need the same key: with a key of its own, a server rejects others' sessions.
 		if _, err := key(); err != nil {
 			return nil, err
 		}
@@ -112,7 +112,7 @@ func (a *service) serverConfig(b *board.Board) (server.Config, error) {
 }
 
 // storedKey returns the key that signs session ids. The store keeps it, so that sessions survive a restart, and every
-// server on a database knows them. With an error the key is new, and of this process alone.
+// server on a database knows them. With an error it returns a new key that only this process has.
 func (a *service) storedKey() ([]byte, error) {
 	fresh := make([]byte, 32)
 	rand.Read(fresh) //nolint:errcheck // never fails
@@ -194,7 +194,7 @@ func (a *service) listenPanel(ctx context.Context) net.Listener {
 	return nil
 }
 
-// sidePanel serves the panel in the background until end is called or ctx ends. first may be nil.
+// sidePanel serves the panel in the background until end is called or ctx ends, at first on the listener first, if any.
 func (a *service) sidePanel(ctx context.Context, b *board.Board, first net.Listener) error {
 	config, err := a.serverConfig(b)
 	if err != nil {

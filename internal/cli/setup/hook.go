@@ -143,9 +143,9 @@ func RunSilently(env app.Env, waits bool, run func(app.Env) error) error {
 // wakeTimeout limits the wait for work for an idle agent.
 const wakeTimeout = 12 * time.Hour
 
-// wake waits while the event's agent is idle, and returns [Told] when a person gives it work. It ends when the
-// host ends or a newer one waits for the same chat. It does nothing with a remote server, or in Claude Code
-// without a terminal, which would wait for it.
+// wake waits while the event's agent is idle, and returns [Told] when a person gives the agent work. It ends when the
+// host ends, or when a newer `hook --wake` waits for the same chat. It does nothing with a remote server. It does
+// nothing in Claude Code without a terminal either: Claude Code would not exit before this command ends.
 func wake(ctx context.Context, a *app.App, server string) error {
 	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
 	defer cancel()

@@ -104,7 +104,7 @@ func (o *installer) concerned(clients []install.Client) ([]install.Client, error
 }
 
 // choose asks, once for all clients, what no flag says: whether they may run the tools without asking, and
-// whether to add hooks. Without a terminal and --yes it is an error.
+// whether to add hooks. It returns an error if there is neither a terminal nor --yes.
 func (o *installer) choose(ctx context.Context, clients []install.Client) error {
 	if !o.yes && !app.IsTerminal(o.Stdin) {
 		return errors.New("there is no terminal to ask in: add --yes to change the files, " +
@@ -175,7 +175,7 @@ func namedClients(names []string) (clients []install.Client, err error) {
 
 var errDeclined = errors.New("not wanted")
 
-// each changes the clients one by one, or prints how, and then what to do next. It goes on after an error.
+// each changes the clients one by one, or shows how with --print, and says what to do next. It goes on after an error.
 func (o *installer) each(ctx context.Context, clients []install.Client) (err error) {
 	var done, failed int
 	for _, c := range clients {

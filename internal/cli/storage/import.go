@@ -36,7 +36,7 @@ func Import(ctx context.Context, a *app.App, args []string) error {
 		return fmt.Errorf("%w; nothing was imported", err)
 	}
 	defer from.Close()
-	// An export may be larger than memory, and is read several times: from a pipe, or as UTF-16, only once.
+	// The export is copied to a UTF-8 file: it is read several times, unlike a pipe, and may be larger than memory.
 	copied, err := os.CreateTemp("", "todo-mcp-import-*.ndjson")
 	if err != nil {
 		return fmt.Errorf("%w; nothing was imported", err)
@@ -93,9 +93,9 @@ func (i importer) eachLine(do func(*history, todo.Snapshot) error) error {
 	})
 }
 
-// plan checks the whole file against the store, sets each history's from, and returns how many revisions are
-// missing. It fails if a list has another history in the store: if the newest revision that both should share
-// differs. A revision that the store no longer keeps is not compared.
+// plan checks the whole file against the store, sets the field from of each history, and returns how many revisions
+// the store lacks. It fails if a list has another history in the store, that is, if the newest revision that file and
+// store should share differs. A revision that the store no longer keeps is not compared.
 func (i importer) plan(ctx context.Context) (missing int64, err error) {
 	for _, h := range i.lists {
 		here, err := i.here(ctx, h.list)
@@ -304,7 +304,7 @@ func checkLabels(s todo.Snapshot) error {
 	return nil
 }
 
-// checkEdits checks a person's edit of an item: its words may become the item's text again.
+// checkEdits checks a person's edit of an item. Its words must be valid as an item's text, since they may become it.
 func checkEdits(i todo.Item) error {
 	words := strings.SplitN(i.PersonEdit.Replaced, "\n", maxReplaced+1)
 	if len(words) > maxReplaced || max(len(i.BegunBy), len(i.Holder)) > todo.MaxLabel {

@@ -19,7 +19,7 @@ import (
 )
 
 // Export writes the whole history of lists as NDJSON, one snapshot a line: lists by time of their last change,
-// revisions in ascending order. It leaves out chats and operations, so any store exports the same lists the same.
+// revisions in ascending order. It leaves out chats and operations, so the export of a list is the same in any store.
 func Export(fs *flag.FlagSet) app.Run {
 	principal := fs.String("principal", "", "only lists of `PRINCIPAL`, such as ann or team:acme: the owner of a token, or whom an issuer's tokens name")
 	keepGoing := fs.Bool("keep-going", false, "write all that can be read of a damaged store, and say what cannot")
@@ -162,8 +162,8 @@ func Prune(fs *flag.FlagSet) app.Run {
 	}
 }
 
-// prune deletes for good the lists that nobody changed for a while: those that are settled or were put away for
-// another list, or all. It also drops hook events that are too old.
+// prune deletes for good the lists that did not change for the given age. Open lists stay unless another list replaced
+// them or open is true. It also makes the store drop expired notices and chat keys. With dry it only prints the lists.
 func prune(ctx context.Context, a *app.App, st *store.Opened, lists board.Lists, age time.Duration, open, dry, yes bool) error {
 	stays := func(l todo.Snapshot) bool {
 		return time.Since(l.Updated) < age || l.Open() && l.ReplacedBy == "" && !open

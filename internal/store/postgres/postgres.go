@@ -34,8 +34,8 @@ type Store struct {
 	tables.Health
 	pool *pgxpool.Pool
 	keep board.Keep
-	// turns are locks of keys; several keys may share one. Updates get one in order, and hold no connection while they
-	// wait.
+	// turns are the locks of chats in this process; several chats may share one. Updates that wait for a lock get it in
+	// the order in which they came, and hold no connection meanwhile.
 	turns [1024]chan struct{}
 	room  chan struct{} // a slot for each connection that updates may use: all but one, which is left to reads
 	saved chan struct{} // one slot: others are to be notified of a save
@@ -114,7 +114,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// call calls run. Before an error it puts what, which says what run does.
+// call calls run while the store is open. what says what run does: errors begin with it (see [named]).
 func (s *Store) call(ctx context.Context, what string, run func() error) error {
 	err := s.life.Enter(ctx)
 	if err == nil {
@@ -126,8 +126,8 @@ func (s *Store) call(ctx context.Context, what string, run func() error) error {
 	return named(ctx, what, err)
 }
 
-// named adds to an error what was being done, and the error of a context that ended. It hides errors of connections,
-// which contain the host and the user, since models read them.
+// named puts what, the operation that failed, before an error, and adds the error of ctx if that has ended. It replaces
+// errors of connections: they contain the host and the user, and models read errors.
 func named(ctx context.Context, what string, err error) error {
 	said, isSaid := errors.AsType[*pgconn.PgError](err)
 	_, isRefused := errors.AsType[*pgconn.ConnectError](err)
@@ -146,7 +146,7 @@ func named(ctx context.Context, what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// otherTables are the error codes (SQLSTATE) of another version's tables: for what is missing, and from todo_mcp.seq.
+// otherTables are the error codes (SQLSTATE) for another version's tables: a part is missing, or todo_mcp.seq objects.
 var otherTables = []string{"3F000", "42P01", "42703", "42883", "TM001"}
 
 // isAway reports whether no connection could be made, also because the database starts or stops (57P…). It is false

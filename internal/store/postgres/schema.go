@@ -19,7 +19,7 @@ import (
 var schema string
 
 // steps lead to the schema of this program: each makes its version from the one before, the first one from nothing.
-// Their number is the version. A released step never changes: a change is one more step, in schema002.sql and so on.
+// Their number is the version. A released step never changes: a later change is a new step, in schema002.sql and so on.
 var steps = []string{schema}
 
 const schemaLock = 0x746f646f // of the advisory lock under which one server makes the schema
@@ -53,14 +53,14 @@ func prepare(ctx context.Context, config *pgx.ConnConfig, say func(text string))
 	return err
 }
 
-// errPooler means that the database was not reached directly, and that what is between does not do all that it does.
+// errPooler means that between this program and the database is a pooler that lacks something that this program needs.
 var errPooler = errors.New("the address leads to a pooler (as PgBouncer) that loses settings or notices: give the database's own address")
 
 // noticeTimeout bounds how long a notice may take to arrive while the store opens.
 const noticeTimeout = 3 * time.Second
 
 // checkNotices returns [errPooler] if a pooler may run each transaction on another connection: then no notice arrives.
-// It tries that where another process of the database answers than that of the connection, as with every pooler.
+// It tries a notice only if there is a pooler: then the process that answers is not the one that the connection names.
 func checkNotices(ctx context.Context, conn *pgx.Conn, config *pgx.ConnConfig) error {
 	var process uint32
 	err := conn.QueryRow(ctx, `SELECT pg_backend_pid()`, pgx.QueryExecModeExec).Scan(&process)
@@ -98,7 +98,7 @@ func makeSchema(ctx context.Context, tx pgx.Tx, say func(text string)) error {
 	case before > 0 && say == nil:
 		return board.ErrEarlier
 	case before > 0:
-		// Every update locks this table first. Those that have done so end before the lock is granted; others wait.
+		// Every update locks this table first. Running updates end before this lock is granted; later ones wait for it.
 		if _, err := tx.Exec(ctx, `LOCK TABLE todo_mcp.store`); err != nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func makeSchema(ctx context.Context, tx pgx.Tx, say func(text string)) error {
 	return nil
 }
 
-// marker is an empty table. Each read names that of its version, and so fails once a newer program has moved the schema.
+// marker names the empty table of a version. Reads name it, too, so they fail after a newer program moved the schema.
 func marker(version int) string { return fmt.Sprint("version_", version) }
 
 // schemaVersion returns the version of the schema in a database (0: none), or an error if this program cannot use it.

@@ -86,7 +86,7 @@ func (s *Store) try(ctx context.Context, key board.Key, change func(board.Tx) er
 func (t *tx) mayRunAgain(err error) bool { return raced(err) || err != nil && t.conn.Conn().IsClosed() }
 
 // begin begins the transaction, and locks and reads what most changes need: the chat of key, what it has seen, and its
-// current list (or the list with that id). Alone, it waits for the end of all others, and lets none begin.
+// current list (or the list whose id is the chat's). If alone, it waits until all others end, and lets none begin.
 func (t *tx) begin(ctx context.Context, key board.Key, alone bool) error {
 	t.pending.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED`)
 	mode := "ROW SHARE" // waits for a move of the schema (see makeSchema), and for who is alone
@@ -118,7 +118,7 @@ func (t *tx) begin(ctx context.Context, key board.Key, alone bool) error {
 	})
 }
 
-// commit sends what was written since the last read, and commits if the names that were read are what they were.
+// commit sends what was written since the last read, and commits if each name still leads to the list that was read.
 func (t *tx) commit(ctx context.Context) error {
 	for of := range t.names {
 		t.lockName(of)
@@ -273,7 +273,7 @@ func (t *tx) LockList(ctx context.Context, id string) (todo.Snapshot, error) {
 	return t.Memory.Lists[id], err
 }
 
-// SeenOn implements board.Tx. It locks the list, which so becomes current for no other chat.
+// SeenOn implements board.Tx. It locks the list, so that no other transaction makes it a chat's current list meanwhile.
 func (t *tx) SeenOn(ctx context.Context, principal, list string) ([]board.Seen, error) {
 	t.queueLock(list)
 	return t.Reader.SeenOn(ctx, principal, list)
@@ -310,7 +310,7 @@ func (t *tx) SetName(ctx context.Context, principal, name, list string) error {
 	return t.Saver.SetName(ctx, principal, name, list)
 }
 
-// lockName locks the name of a principal. If it no longer leads where [tx.Named] read, the transaction fails and runs again.
+// lockName locks a principal's name. If [tx.Named] read another list for it, the transaction fails and runs again.
 func (t *tx) lockName(of [2]string) {
 	t.lockChat(lockedName(of))
 	if list, isRead := t.names[of]; isRead {
@@ -321,7 +321,7 @@ func (t *tx) lockName(of [2]string) {
 
 func lockedName(of [2]string) string { return of[0] + "\x00" + of[1] }
 
-// Save implements board.Tx. Find reads without a lock, so another server may have changed the list since.
+// Save implements board.Tx. It returns errRaced if another server changed the list since Find read it, without a lock.
 func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
 	if _, isLocked := t.Memory.Lists[next.List.ID]; !isLocked && next.Revision > 1 {
 		before, err := t.Load(ctx, next.List.ID, 0)

@@ -105,7 +105,7 @@ const (
 	noticeInterval = 20 * time.Millisecond
 	// reconnectAfter is how long to wait after a failure.
 	reconnectAfter = 500 * time.Millisecond
-	// settleAfter is how long after a hint another follows: Find shows a save when all that began before it have ended.
+	// settleAfter is the time from a hint to a second one: Find shows a save only after all earlier transactions ended.
 	settleAfter = 10 * time.Millisecond
 )
 

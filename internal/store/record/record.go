@@ -20,7 +20,7 @@ import (
 // format is that of version 1 of encoding/json, with <, > and & unescaped.
 var format = jsonv2.JoinOptions(json.DefaultOptionsV1(), jsontext.EscapeForHTML(false))
 
-// Body encodes a snapshot without List, Seq, and Worked if an agent wrote it: then that is Updated. Nil Items become [].
+// Body encodes a snapshot without List and Seq, and without Worked if that only repeats Updated. Nil Items become [].
 func Body(s todo.Snapshot) ([]byte, error) {
 	s.List = todo.List{}
 	if s.Items == nil {
@@ -57,7 +57,7 @@ func Snapshot(body, list []byte, seq int64) (todo.Snapshot, error) {
 	return s, nil
 }
 
-// Purged returns the revision without content that replaces a list's history, whose newest revision is given.
+// Purged returns the empty revision that replaces a list's history, of which newest is the last revision's number.
 func Purged(id, principal string, newest int64, begun time.Time, by todo.Writer, now time.Time) todo.Snapshot {
 	return todo.Snapshot{List: todo.List{ID: id, Principal: principal, Created: begun.UTC()}, Revision: newest + 1, Items: []todo.Item{},
 		Updated: now.UTC(), Deleted: true, Writer: by}

@@ -94,7 +94,7 @@ func (s *Store) Restore(ctx context.Context, from string, found func(problem str
 	return revisions, err
 }
 
-// checkIsCopy returns an error that says what the file is if it is no copy of a store, else the error of its reading.
+// checkIsCopy returns an error that says what the file is if it is no copy of a store, else err, from reading the file.
 func checkIsCopy(from string, info fs.FileInfo, err error) error {
 	is := ""
 	switch {
@@ -126,7 +126,7 @@ func takeAll(ctx context.Context, db *sql.DB, from string) error {
 		return err
 	}
 	defer tx.Rollback() //nolint:errcheck // what was not committed
-	// The rows get Seqs above those that were given, so that they count as newer.
+	// The copied rows get Seqs above all that this store has given, so that they count as newer.
 	if _, err := tx.ExecContext(ctx, `DELETE FROM lists; DELETE FROM history; DELETE FROM seen; DELETE FROM names; DELETE FROM chats; DELETE FROM keys; DELETE FROM notices; DELETE FROM list_counts`); err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (s *Store) Check(ctx context.Context, found func(problem string)) (revision
 	return tables.NewReader(queries(), query, &s.Health).Check(ctx, found)
 }
 
-// Compact gives the space of removed lists back to the file system. Between its steps, of some milliseconds, others write.
+// Compact gives the space of removed lists back to the file system, in steps of milliseconds. Others write in between.
 func (s *Store) Compact(ctx context.Context) error {
 	db, err := openDatabase(s.path, 1, "mode=rw", "busy_timeout(10000)", "synchronous(FULL)")
 	if err != nil {

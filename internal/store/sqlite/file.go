@@ -187,7 +187,7 @@ func create(path string) error {
 	return nil
 }
 
-// publish creates the file, unless there is one. SQLite would apply to it what a deleted database left beside path.
+// publish creates the file, unless there is one. It first removes a deleted database's logs, which SQLite would apply.
 func publish(path string) error {
 	if info, err := look(path); info != nil || err != nil {
 		return err

@@ -20,7 +20,7 @@ import (
 var schema string
 
 // steps lead to the schema of this program: each makes its version from the one before, the first one from an empty
-// file. Their number is the version (PRAGMA user_version). A released step never changes: a change is one more.
+// file. Their number is the version (PRAGMA user_version). A released step never changes: a later change is a new step.
 var steps = []string{schema}
 
 // applicationID is in every file ("todo").

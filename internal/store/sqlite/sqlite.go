@@ -133,7 +133,7 @@ func (s *Store) renew(ctx context.Context, f *file, connections int) (*file, err
 	info, err := s.stat()
 	isCurrent := err == nil && f != nil && info != nil && os.SameFile(f.info, info) && !(f.fixed && isChanged(s.path, f.info, info))
 	if isCurrent && f.log != nil {
-		// After a log was deleted, f is current until a writer begins the next one.
+		// If the log that f reads was deleted, f stays current until a writer begins a new log.
 		log, err := os.Stat(s.log)
 		isCurrent = err != nil || log.Size() == 0 || os.SameFile(f.log, log)
 	}
@@ -159,7 +159,7 @@ func (s *Store) renew(ctx context.Context, f *file, connections int) (*file, err
 	return f, err
 }
 
-// stat is [look], but returns nil for an empty file, and an error for none if the store had a file open before.
+// stat is [look], but returns nil for an empty file, and an error for a missing or empty one if a file was open before.
 func (s *Store) stat() (fs.FileInfo, error) {
 	info, err := look(s.path)
 	if info != nil && info.Size() == 0 {
@@ -187,7 +187,7 @@ func (s *Store) SessionKey(ctx context.Context, fresh []byte) (key []byte, err e
 	return key, err
 }
 
-// queries returns the statements of this package. A list without its newest revision is found, as a damaged one.
+// queries returns the statements of this package. They find a list without its newest revision, too, as a damaged one.
 var queries = sync.OnceValue(tables.Dialect{
 	Columns: `h.seq, h.list, h.revision, h.operation, h.updated, h.body, h.sum,
 		l.id, l.principal, l.client, l.workspace, l.parent, l.parent_conversation, l.mirrored, l.conversation, l.begun, l.meta, l.sum, l.seq, l.revision`,

@@ -14,7 +14,7 @@ import (
 
 var _ board.Tx = (*writer)(nil)
 
-// read is the [tables.Query] of the transaction. No statement ends with ctx: other requests share the transaction.
+// read is the [tables.Query] of the transaction. Statements run on when ctx ends: other requests share the transaction.
 func (w *writer) read(ctx context.Context, what, query string, args []any, read func(tables.Rows) error) error {
 	err := w.Do(ctx, what, func() error { return w.query(context.Background(), query, args, read) })
 	if err == nil && ctx.Err() != nil {

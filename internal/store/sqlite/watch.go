@@ -52,8 +52,9 @@ func (s *Store) Alive(process string) bool {
 	return false
 }
 
-// Watch implements board.Store. It hints saves through this store at once, and others when SQLite's data_version
-// changed, which it reads when a process touches the file [savedSuffix]. As it lasts long, it has its own connection.
+// Watch implements board.Store. It calls hint at once for saves through this store. For saves of other processes it
+// reads SQLite's data_version, when one touches the file [savedSuffix] or [lookAnyway] has passed, and calls hint if
+// that or the spool changed. It has its own connection, since it lasts long.
 func (s *Store) Watch(ctx context.Context, hint func()) error {
 	if err := s.life.Enter(ctx); err != nil {
 		return fmt.Errorf("watch store: %w", err)
@@ -93,8 +94,8 @@ func (s *Store) Watch(ctx context.Context, hint func()) error {
 	})
 }
 
-// savedSuffix follows the store's path in that of a file that exists while a process watches, and is touched after each
-// save. It is not one of SQLite's: some systems open a watched file, and closing it would drop all locks on it.
+// savedSuffix, after the store's path, names a file that exists while a process watches and is touched at each save. It
+// is not a file of SQLite: some systems open a watched file, and closing that would drop all locks on it.
 const savedSuffix = "-alive" + string(filepath.Separator) + "saved"
 
 // Say tells watchers in other processes that something was saved in the store at a path, or left in its spool.
@@ -103,13 +104,13 @@ func Say(path string) {
 	_ = os.Chtimes(path+savedSuffix, now, now)
 }
 
-// SpoolSuffix follows the store's path in that of the spool, to which hooks add events. Its change hints watchers, too.
+// SpoolSuffix, after the store's path, names the folder to which hooks add events. Its changes hint watchers, too.
 const SpoolSuffix = "-events"
 
 const (
-	// lookAnyway is how often a listener looks without being told, as of saves from another machine.
+	// lookAnyway is how often Watch looks without a signal: saves from another machine may send none.
 	lookAnyway = 10 * time.Second
-	// lookOften is how often it looks if it cannot listen: there is no store, or no watch is left.
+	// lookOften is how often Watch looks if it cannot listen: there is no store, or the system allows no more watches.
 	lookOften = 50 * time.Millisecond
 	// together is the time in which several saves of others cause one hint.
 	together = 20 * time.Millisecond

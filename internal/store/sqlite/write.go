@@ -23,7 +23,7 @@ const (
 	maxBatch = 256
 	// gracePeriod is how long a caller whose context ended waits for a running commit.
 	gracePeriod = time.Second
-	// maxPut is how many bytes are put into a memory before the next request begins another one.
+	// maxPut is how many bytes the writer's Memory may take in before it is emptied ahead of the next request.
 	maxPut = 8 << 20
 	// sizeEvery is after how many calls the file is measured again.
 	sizeEvery = 64
@@ -151,7 +151,7 @@ type writer struct {
 	logged int64 // the size of the log when it was last looked at
 
 	// These are forgotten with the Memory:
-	seq   int64 // the last that was given; 0 for unknown
+	seq   int64 // the last Seq that was given to a row; 0 for unknown
 	size  int64 // this plus four times Memory.Put is an upper bound of the file's size
 	sized int   // how many more calls may use size
 }
@@ -179,8 +179,8 @@ func (w *writer) close() {
 	*w = writer{store: w.store, Saver: w.Saver}
 }
 
-// open opens the file at the path. First it merges the log into the file that was open, which may have been moved away.
-// An emptied file would not become whole by that, and is left alone.
+// open opens the file at the path. First it merges the log into the file that was open, even if that was moved away.
+// It does not merge into an open file that was emptied: the log does not hold the whole store.
 func (w *writer) open() error {
 	s := w.store
 	if w.conn != nil {
@@ -212,9 +212,9 @@ func (w *writer) open() error {
 		w.close()
 		return describe(s.path, err)
 	}
-	// A reader is opened, too. SQLite keeps the shared memory of a log as it was first opened, as long as the process
-	// has the log open: opened first on a read-only file system, it would allow no write later (BAD-INPUT 50). On a
-	// full disk, a writer that opens again after a failure could not make the shared memory.
+	// A reader is opened, too, so that this process keeps the log's shared memory (-shm) open when the writer closes. A
+	// writer that opens again on a full disk could not make it. A reader that opens it first, on a read-only file
+	// system, would keep it read-only for the whole process, so that no later write succeeds (BAD-INPUT 50).
 	if f, err := s.use(context.Background()); err == nil {
 		_ = f.release()
 	}
@@ -233,7 +233,7 @@ func (w *writer) mergeLog() error {
 	return err
 }
 
-// checkLog returns an error if a log that became shorter was cut: it has less than SQLite's shared memory says.
+// checkLog returns an error if the log, which became shorter, was cut: if it has less than SQLite's shared memory says.
 func (w *writer) checkLog() error {
 	err := w.checkpoint("PASSIVE")
 	if failedWith(err, sqlite3.SQLITE_IOERR_SHORT_READ) {
@@ -251,14 +251,14 @@ func (w *writer) checkpoint(mode string) error {
 	return err
 }
 
-// settleLog merges a log that other processes left, unless one of them still reads it: that one knows what is on the
-// disk. If the sync of the log's last commits failed, they may be in the system's memory alone. A power failure would
-// lose them, with all that is appended later.
+// settleLog merges a log that other processes left. If the sync of the log's last commits failed, they may be only in
+// the system's memory: a power failure would lose them and all that is appended later. settleLog leaves a log that
+// another process still reads, because that process knows what is on the disk.
 func (w *writer) settleLog() error {
 	if w.file.log == nil || w.file.log.Size() == 0 {
 		return nil
 	}
-	// Merging into a read-only file fails with an I/O error like others; a write fails with sqlite3.SQLITE_READONLY.
+	// If the file is read-only, this write fails with sqlite3.SQLITE_READONLY; a merge would fail with some I/O error.
 	if _, err := w.conn.ExecContext(context.Background(), "DELETE FROM lists WHERE FALSE"); err != nil {
 		return err
 	}
@@ -309,7 +309,7 @@ func (w *writer) beginTx() error {
 	return nil
 }
 
-// notice empties the memory after another connection's commit, or returns board.ErrTooNew if that changed the schema.
+// notice empties the memory after another connection's commit. It returns board.ErrTooNew if the schema is now newer.
 func (w *writer) notice(now int64) error {
 	w.forget()
 	var version int
@@ -323,10 +323,10 @@ func (w *writer) notice(now int64) error {
 	return nil
 }
 
-// errTogether means that a request failed after it had written, so that those before it are rolled back, too.
+// errTogether means that one request of a batch failed after it had written, so that the whole batch is rolled back.
 var errTogether = errors.New("one of several requests failed")
 
-// isAboutOne reports whether an error of the store concerns the request alone in which it happened.
+// isAboutOne reports whether an error of the store concerns only the request in which it happened.
 func isAboutOne(err error) bool {
 	return errors.Is(err, tables.ErrEncode) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
 		failedWith(err, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_CONSTRAINT)

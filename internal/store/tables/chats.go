@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// hasHeld is true for rows of seen with lists that a chat has held. holdsList notes in a chat that there are some.
+	// hasHeld is true for rows of seen with lists that a chat has held. holdsList sets held in a chat with such rows.
 	hasHeld   = `k.principal = chats.principal AND k.chat = chats.id AND k.held > 0`
 	holdsList = `UPDATE main.chats SET held = TRUE WHERE id = ? AND NOT held AND EXISTS (SELECT 1 FROM main.seen k WHERE ` + hasHeld + `)`
 	oldKeys   = `DELETE FROM main.keys WHERE until < ?`
 )
 
-// Each of these keeps, of the rows of a user or principal, those that were used or made last.
+// Each of these deletes the oldest rows of a user or principal, by last use or by age, if there are too many.
 var (
 	moreChats   = beyond(`main.chats`, `principal = ? AND member = ? AND NOT held AND id <> ?`, `used`, board.MaxChats-1)
 	moreKeys    = beyond(`main.keys`, `principal = ? AND member = ? AND kind = ?`, `until`, board.MaxKeys)
@@ -176,7 +176,7 @@ func (s *Saver) SetKey(ctx context.Context, k board.ChatKey, chat string, until 
 // Claim implements [board.Tx].
 func (s *Saver) Claim(ctx context.Context, n board.Notice, at time.Time, within time.Duration) (earlier time.Time, err error) {
 	return earlier, s.Do(ctx, "save notice", func() error {
-		// SQLite orders a value of another type, which is damage, after all numbers: this finds none.
+		// The query finds no damaged value: that has another type, and SQLite orders it after all numbers.
 		before, err := value[int64](ctx, s.Reader, "read notice", `SELECT at FROM main.notices WHERE principal = ? AND what = ? AND at > ? AND at < ?`,
 			n.Principal, n.What, record.UnixNano(at.Add(-within)), record.UnixNano(at.Add(within)))
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 
 // Dialect is what differs in the SQL of the two databases. All tables have the prefix "main.", as SQLite has it.
 type Dialect struct {
-	// Columns are a snapshot's columns, of the rows h of history and l of lists. Snapshot reads them, then [current].
+	// Columns are a snapshot's columns in the rows h of history and l of lists. Snapshot reads these and [current].
 	Columns  string
 	Snapshot func(Rows) (todo.Snapshot, error)
 	// Newest joins the row h of the newest revision to the row l of its list.
@@ -28,7 +28,7 @@ type Dialect struct {
 	Like string
 	// Checks select texts, each about something wrong with the database itself.
 	Checks []string
-	// Settled is an expression for a Seq below which no save comes any more; empty if saves commit in the order of Seq.
+	// Settled is an expression for a Seq: no later commit has a smaller one. Empty if saves commit in the order of Seq.
 	Settled string
 	// Position selects a Seq such that all saves up to it can be read.
 	Position string
@@ -64,7 +64,7 @@ const (
 		AND b.chat = l.parent_conversation AND b.mirrors = l.mirrored AND b.current), '')`
 	// excerpts selects the excerpts of the newest revisions of lists, for [ScanSnapshot].
 	excerpts = `SELECT l.seq, l.id, l.revision, l.excerpt, l.meta, ` + current + ` FROM main.lists l`
-	// These select ids of lists: one list, and those that may make room.
+	// oneList and spare select ids: that of one list, and those of lists that may be removed to make room.
 	oneList = `SELECT id FROM main.lists WHERE id = ?`
 	spare   = `SELECT l.id FROM main.lists l` + isSpare
 	isSpare = ` WHERE l.principal = ? AND l.spare = ? AND l.spare > 0 AND l.updated < ? AND l.begun < ? AND l.id <> ? AND NOT EXISTS
@@ -108,8 +108,8 @@ func (d Dialect) Queries() *SQL {
 	return q
 }
 
-// find returns the SQL of a query and its arguments. With a text it selects all revisions that may have that, of each
-// list the last one first. Otherwise it ends with a limit, whose argument the caller adds.
+// find returns the SQL of a query and its arguments. With a text, the SQL selects all revisions that may have the text,
+// each list's newest one first. Otherwise it ends with a limit, whose argument the caller adds.
 func (s *SQL) find(q board.Query) (sql string, args []any) {
 	sql, row, isSearch := s.Newest, "l", q.Text != "" && q.Operation == ""
 	var where []string

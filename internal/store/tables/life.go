@@ -41,7 +41,7 @@ func (l *Life) Enter(ctx context.Context) error {
 	return nil
 }
 
-// End ends Open. Then Work only becomes less.
+// End ends Open. After that, Enter adds no call to Work.
 func (l *Life) End() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -55,9 +55,9 @@ func (l *Life) Hint() {
 	}
 }
 
-// Watch calls hint at once and after each Hint. It calls look a time settle after it began and, if settle > 0, after
-// each hint; whenever told receives; and after the time that the last look returned (0: none). It returns look's error,
-// [board.ErrClosed] after End, or nil when ctx ends.
+// Watch calls hint at once and after each Hint. It calls look when the time settle has passed since it began or, if
+// settle > 0, since the last hint; whenever told receives; and when the time has passed that the last look returned,
+// unless that is 0. It returns look's error, [board.ErrClosed] after End, or nil when ctx ends.
 func (l *Life) Watch(ctx context.Context, hint func(), settle time.Duration, told <-chan struct{},
 	look func() (again time.Duration, err error)) error {
 	if err := l.Enter(ctx); err != nil {

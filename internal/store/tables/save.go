@@ -29,7 +29,7 @@ type used struct {
 }
 
 // expireEvery is the least time between two runs of [board.Keep.Expire] for a principal. usedAge is how long a count of
-// bytes holds; meanwhile what this process adds is added to it.
+// bytes is used; meanwhile the bytes that this process stores are added to the count.
 const expireEvery, usedAge = 10 * time.Minute, 5 * time.Second
 
 // principal returns the entry of a principal, a new one if it has none. The caller holds mu.
@@ -79,7 +79,7 @@ func (u *Used) Read(principal string, keep board.Keep, count func() (int64, erro
 	return bytes, err
 }
 
-// Add adds bytes to the counts of a principal and of all together, where there are such.
+// Add adds bytes to the count of a principal and to the count of all together, if these counts exist.
 func (u *Used) Add(principal string, bytes int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -91,7 +91,7 @@ func (u *Used) Add(principal string, bytes int) {
 	}
 }
 
-// ErrEncode means that a revision or chat has no stored form, as one with a time after the year 9999.
+// ErrEncode means that a revision or chat has no stored form, for example because it has a time after the year 9999.
 var ErrEncode = errors.New("it has no stored form")
 
 // Save implements [board.Tx]. It deletes the revisions that [board.Keep] drops.
@@ -170,7 +170,7 @@ func (s *Saver) begin(ctx context.Context, first todo.Snapshot, now time.Time) e
 	return err
 }
 
-// addList stores the row of a list that began at a time, and of its only revision.
+// addList stores two rows: one of a list, with the time at which it began, and one of its only revision.
 func (s *Saver) addList(ctx context.Context, first todo.Snapshot, begun time.Time) (err error) {
 	l := first.List
 	if l.ParentConversation != "" {
@@ -281,8 +281,8 @@ func (s *Saver) evict(ctx context.Context, forList todo.List, now time.Time) fun
 	}
 }
 
-// forget removes the lists that a query selects, their rows in other tables, and the chats, except forList's, that held
-// no other list.
+// forget removes the lists that a query selects, and their rows in other tables. It also removes the chats that held
+// these lists and no other ones, except the chat of forList.
 func (s *Saver) forget(lists string, forList todo.List, args ...any) error {
 	chats := fmt.Sprintf(`WITH gone (id) AS (%s) DELETE FROM main.chats WHERE id IN (SELECT k.chat FROM gone JOIN main.seen k ON k.list = gone.id WHERE k.held > 0)
 		AND id <> ? AND NOT EXISTS (SELECT 1 FROM main.seen k WHERE `+hasHeld+` AND k.list NOT IN (SELECT id FROM gone))`, lists)
@@ -295,7 +295,7 @@ func (s *Saver) forget(lists string, forList todo.List, args ...any) error {
 	return err
 }
 
-// How many lists that were deleted long ago, and old rows of seen, are removed when a list begins.
+// When a list begins, at most maxTrash long deleted lists and maxOldSeen old rows of seen are removed.
 const maxTrash, maxOldSeen = 4, 100
 
 // Purge implements [board.Tx]. It replaces all revisions by one without content.

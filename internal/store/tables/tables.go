@@ -58,7 +58,7 @@ func Collect[T any](rows Rows, scan func(Rows) (T, error)) (found []T, err error
 	return found, rows.Err()
 }
 
-// good returns the rows of a query that are not damaged, and how many are.
+// good returns the undamaged rows of a query, and the number of damaged ones.
 func good[T any](ctx context.Context, r Reader, what, sql string, scan func(Rows) (T, error), args ...any) (found []T, damaged int, err error) {
 	err = r.query(ctx, what, sql, args, func(rows Rows) error {
 		found, damaged = nil, 0

@@ -14,7 +14,7 @@ import (
 type DB interface {
 	board.Reader // as that of a [board.Tx]
 
-	// Exec runs a statement that changes something, at the latest before the next read or the commit.
+	// Exec runs a statement that changes something. It may run it later, but before the next read and the commit.
 	Exec(sql string, args ...any) error
 
 	// Remove is Exec for statements that may remove rows which are in the [Memory].
@@ -75,7 +75,7 @@ type Saver struct {
 	Failed error
 }
 
-// Do calls run, which does what the text says. It notes an error that is neither the caller's nor of one row.
+// Do calls run; what says what run does. Do sets Failed to run's error, unless it is a refusal or about a damaged row.
 func (s *Saver) Do(ctx context.Context, what string, run func() error) error {
 	if s.Failed != nil {
 		return s.Failed
@@ -132,7 +132,7 @@ func (s *Saver) Seen(ctx context.Context, of board.Key) ([]board.Seen, error) {
 	return slices.Clone(all), err
 }
 
-// seenBy returns what a chat has seen, and how many of its rows are damaged. With one that is, it remembers nothing.
+// seenBy returns what a chat has seen, and how many of its rows are damaged. If any is, seenBy remembers nothing.
 func (s *Saver) seenBy(ctx context.Context, of board.Key) (all []board.Seen, damaged int, err error) {
 	all, isKnown := s.Memory.Seen[of]
 	if !isKnown {
