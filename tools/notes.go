@@ -165,9 +165,9 @@ func Left(w *prompts.Words, s todo.Snapshot) string {
 	return fmt.Sprintf(w.Left, quote(todo.Cut(s.Title(), maxReminded)), n.Done, n.Total, strings.TrimPrefix(texts, ", ")) + " " + goOn
 }
 
-// Reminder returns the reminder for an agent that may have forgotten its list; empty if no item is open. It joins
-// about, a sentence like [prompts.Words.Reminder], the open items with their numbers, and goOn, which says how to go
-// on. It says that texts are data, since a person or another program may have written them.
+// Reminder returns the reminder for an agent that may have forgotten its list; empty if no item is open. First comes
+// the sentence about, in the form of [prompts.Words.Reminder], then the open items with their numbers, then goOn, which
+// says how to go on. The sentence must say that texts are data: a person or another program may have written them.
 func Reminder(w *prompts.Words, s todo.Snapshot, about, goOn string) string {
 	if !s.Open() {
 		return ""

@@ -397,7 +397,7 @@ type shown struct {
 // itemFields are the fields of shown that a tool may leave out.
 var itemFields = []string{"id", "reason", "priority", "due_date", "details", "owner", "waits_for", "blockedBy", "has"}
 
-// ListState summarises a list: counts in the tool's words, and what a page shows of it beyond the display (V3).
+// ListState is a list's state for programs: counts in the tool's words, and what a page shows besides the items (V3).
 type ListState struct {
 	ID       string `json:"id"`
 	Revision int64  `json:"revision"`

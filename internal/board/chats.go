@@ -126,7 +126,7 @@ func (l Lists) Claim(ctx context.Context, list todo.List, what string, within ti
 	return l.claim(ctx, of, list.ID+" "+what, within)
 }
 
-// claim claims a task for the identity's own user; of is the principal that the notice counts for.
+// claim is [Lists.Claim] for any task of the identity's own user; of is the principal to whom the [Notice] belongs.
 func (l Lists) claim(ctx context.Context, of, what string, within time.Duration) (earlier time.Time, err error) {
 	n := Notice{of, strings.TrimSpace(todo.Cut(l.id.Subject, todo.MaxLabel) + " " + what)}
 	err = l.update(ctx, Key{Chat: n.What}, func(tx Tx) (err error) {

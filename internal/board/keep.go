@@ -90,8 +90,8 @@ func (k Keep) CheckLists(n int) error {
 
 // Usage is how much of a store is in use.
 type Usage struct {
-	// Begun counts the lists of one conversation that came to the store, and were last changed, since a time. The
-	// count may end at [Keep.Begun]. Lists counts the principal's lists that are not deleted.
+	// Begun counts the lists of one conversation that both came to the store and last changed after a given time; the
+	// counting may stop at [Keep.Begun]. Lists counts the principal's lists that are not deleted.
 	Begun, Lists int
 	// Bytes is the size in use, Own the principal's part; Own is 0 for the server itself, and unless [Keep.IsTight].
 	Bytes, Own int64

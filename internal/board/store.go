@@ -88,7 +88,7 @@ type Store interface {
 	// Attend makes a process known as alive until it calls leave or ends, in whatever way. If Attend fails, the process
 	// counts as ended.
 	Attend(process string) (leave func(), err error)
-	// Alive reports whether a process attends this store, from wherever it opened it.
+	// Alive reports whether a process, wherever it runs, is known as alive; see Attend.
 	Alive(process string) bool
 	// Close waits for running updates and releases the store.
 	Close() error

@@ -356,8 +356,8 @@ func isLost(err error) bool {
 	return errors.Is(err, board.ErrNotFound) || errors.Is(err, board.ErrDamaged)
 }
 
-// workspaceList returns the list with the id wanted, or the newest of the next lists of its conversation; else the last
-// changed list with the name wanted. If wanted is empty, it returns the last changed main list.
+// workspaceList returns the list with the id wanted or, if its conversation went on to later lists, the newest of them;
+// else the last changed list with the name wanted. If wanted is empty, it returns the last changed main list.
 func workspaceList(r *edge.Request, wanted string) (todo.Snapshot, error) {
 	chain, err := r.Lists.Chain(r.Context(), wanted)
 	if err != nil {

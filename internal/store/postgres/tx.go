@@ -195,7 +195,7 @@ func (s *Store) newTx(ctx context.Context) (*tx, error) {
 	return t, nil
 }
 
-// Chat implements board.Tx. It locks only the own chat, so that no two transactions wait for each other. See LockChat.
+// Chat implements board.Tx. It takes no new lock, so that no two transactions wait for each other; see LockChat.
 func (t *tx) Chat(ctx context.Context, id string) (c todo.Chat, err error) {
 	if _, isKnown := t.Memory.Chats[id]; isKnown || t.locked[id] {
 		return t.Saver.Chat(ctx, id)

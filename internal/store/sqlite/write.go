@@ -233,7 +233,7 @@ func (w *writer) mergeLog() error {
 	return err
 }
 
-// checkLog returns an error if the log, which became shorter, was cut: if it has less than SQLite's shared memory says.
+// checkLog returns an error if the log, found shorter than before, was cut: SQLite's index lists pages that it lacks.
 func (w *writer) checkLog() error {
 	err := w.checkpoint("PASSIVE")
 	if failedWith(err, sqlite3.SQLITE_IOERR_SHORT_READ) {

@@ -28,7 +28,7 @@ type Dialect struct {
 	Like string
 	// Checks select texts, each about something wrong with the database itself.
 	Checks []string
-	// Settled is an expression for a Seq: no later commit has a smaller one. Empty if saves commit in the order of Seq.
+	// Settled is an expression for the Seq below which no save can commit any more; empty if Seqs commit in order.
 	Settled string
 	// Position selects a Seq such that all saves up to it can be read.
 	Position string
