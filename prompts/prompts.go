@@ -65,7 +65,7 @@ var English = sync.OnceValue(func() *Texts {
 })
 
 // read reads the texts in a folder, which replace those read before. Where the folder lacks a file, the text read
-// before stays. A user's own description of a tool (isOwn) also replaces the tool's long one.
+// before stays. In the user's own folder (isOwn) a tool's description also replaces the tool's long one.
 func (t *Texts) read(folder fs.FS, isOwn bool) error {
 	names, _ := fs.Glob(embedded, "*.md") // a valid pattern has no error
 	for _, name := range names {          // TodoWrite.long.md before TodoWrite.md

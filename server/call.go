@@ -54,7 +54,7 @@ func (s *Server) remind(r *request, tool *tools.Tool, err error, refusal tools.R
 // reads are unlisted names of tools that read the list in other products: models try them here too.
 var reads = []string{"TodoRead", "todo_read", "read_todos"}
 
-// read answers a call by a name in reads with the list, in the form of the first tool that the client is listed.
+// read answers a call of a tool named in reads. The answer is the list, in the form of the client's first listed tool.
 func (s *Server) read(r *request, _ *tools.Tool) (tools.Result, error) {
 	list, err := r.show(board.Target{Conversation: r.who})
 	if err != nil {
@@ -123,8 +123,8 @@ func (s *Server) call(r *request, tool *tools.Tool) (tools.Result, error) {
 	return tool.Result(call, out), nil
 }
 
-// findLeft sets r.left to an open list that an earlier session may have left to the caller. first is the caller's own
-// list if that is new; zero if the caller has none. An error is ignored.
+// findLeft sets r.left to an open list that an earlier session may have left to the caller. first is the list that this
+// call began; zero if the caller has no list. An error is ignored.
 func (r *request) findLeft(first todo.List) {
 	r.left, _ = r.lists.Left(r.ctx, board.Target{Conversation: r.who}, first.ID)
 }

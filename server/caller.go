@@ -23,7 +23,7 @@ const (
 	metaTitle        = "todo-mcp/title" // of the list, unless it has a title
 )
 
-// The _meta fields of hosts that are more than a conversation's id.
+// The _meta fields of hosts that identify a call, and those by which Codex tells a sub-agent from its main agent.
 const (
 	metaToolUse      = "claudecode/toolUseId"
 	metaCodexCall    = "callId"
@@ -172,10 +172,10 @@ func (r *request) findSubAgent() {
 	r.who.Key, r.who.Parent, r.who.Agent, r.who.Name = own, main.Key, todo.AgentName(agent), ""
 }
 
-// operation returns the operation of a tool call; before is its id from the time before the chat of its process was
-// proved. Both are zero if the call has no id. The digest covers tool and arguments. An id that the caller chose is
-// refused if it comes again with another call. A host's id with another call is another operation. An id belongs to the
-// chat, but a caller's id for a named list to that name, since the repeat may come from another process or session.
+// operation returns the operation of a tool call, zero if the call has no id. before is the operation's id under the
+// key that the chat takes over, if any. The digest covers tool and arguments. An id that the caller chose is refused if
+// it comes again with another digest; a host's id is then another operation. An id counts within its chat; a caller's
+// id for a named list counts for that name, since another process or session may repeat the call.
 func (r *request) operation() (o todo.Operation, before string) {
 	kind, id := "caller:", r.said[metaOperation]
 	o.Digest = todo.Digest(r.tool + "\x00" + string(r.arguments))

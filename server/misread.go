@@ -51,7 +51,7 @@ func (r *request) refusal(refused mcp.JSONRPCError) mcp.JSONRPCError {
 	return refused
 }
 
-// misreading words what is wrong with params, without quoting them.
+// misreading returns a text for the client about an error in params, which does not quote them.
 func misreading(err error) string {
 	odd, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if !ok {

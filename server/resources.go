@@ -39,8 +39,8 @@ func (s *Server) addPrompts() {
 		"Go on with a todo list", s.resume)
 }
 
-// resume makes the unfinished list that wanted names the current one, and returns the text by which a model continues
-// it, or one that says that there is none: hosts show an error of a prompt as a fault of the protocol.
+// resume makes the unfinished list named by wanted current, and returns the text by which a model continues it. If no
+// list or several match, it returns a text, not an error: hosts show a prompt's error as a fault of the protocol.
 func (s *Server) resume(r *request, text, wanted string) (string, error) {
 	found, err := unfinishedLists(r, wanted)
 	switch {

@@ -221,8 +221,8 @@ func (s *Server) about() mcp.Implementation {
 }
 
 // introduceItself adds the server's description to the answers to initialize and server/discover. It also names the
-// first tool for the client in the instructions: some clients keep tools behind a search, so that a model sees only the
-// beginning of a tool.
+// first tool for the client in the instructions, since some clients show a model the whole of a tool only after a
+// search for it.
 func (s *Server) introduceItself(hooks *mcpserver.Hooks) {
 	name := func(ctx context.Context, instructions *string) {
 		if listed := s.listed(mcpserver.ClientSessionFromContext(ctx).(*request)); len(listed) > 0 {

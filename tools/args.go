@@ -88,8 +88,8 @@ func (r *reader) field(args value, field string) value {
 	return v
 }
 
-// ids reads a list of item ids under the first given key; nil if none is given or the list names nothing. check reads
-// one id.
+// ids reads a list of item ids under the first given key; nil if none is given or all its members are null or empty.
+// check reads one id.
 func (r *reader) ids(v value, path string, check func(v value, path string) string, keys ...string) []string {
 	list := v.optional(keys...)
 	if inner, ok := list.unquote(); ok {

@@ -96,8 +96,8 @@ type withActiveForm struct {
 	ActiveForm string `json:"active_form,omitempty" jsonschema:"description=Shown meanwhile: Running the tests"`
 }
 
-// dialect returns a host's whole-list tool; input is the struct of its arguments. Calls may also have statuses that
-// its view does not list, other tools' words, and reasons (T10).
+// dialect returns a host's whole-list tool; input is the struct of its arguments. Its calls may also have reasons,
+// statuses that its view does not list, and the status words of other tools (T10).
 func dialect(input any, l wholeList) variant {
 	l.view.Unlisted, l.takesAnyWord, l.saysReady, l.reads = true, true, true, append(l.reads, "reason")
 	v := l.tool(input)
@@ -117,7 +117,7 @@ func readyNext(w *prompts.Words, view todo.View, items []todo.Item) string {
 	return fmt.Sprintf(w.Ready, strings.Join(view.IDs(ready[:min(len(ready), maxReady)]), ", "))
 }
 
-// readyItems returns the items that can be begun and that the function some accepts.
+// readyItems returns the items that can be begun and for which some returns true.
 func readyItems(items []todo.Item, some func(todo.Item) bool) (ready []todo.Item) {
 	waiting := todo.OpenWaits(items)
 	for _, i := range items {

@@ -181,8 +181,8 @@ func Reminder(w *prompts.Words, s todo.Snapshot, about, goOn string) string {
 	return about + open + "\n" + goOn
 }
 
-// saying joins the texts that say returns for items, with mark before each, until the reminder is full; the reminder
-// already has some bytes. It also returns how many items do not fit.
+// saying joins the texts that say returns for items, with mark before each, until the reminder is full. The argument
+// has is how many bytes the reminder has already. saying also returns how many items do not fit.
 func saying(items []todo.Item, mark string, has int, say func(i todo.Item, text string) string) (said string, more int) {
 	for n, i := range items {
 		next := mark + say(i, quote(todo.Cut(i.Text, maxReminded)))

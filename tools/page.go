@@ -19,13 +19,13 @@ type tickInput struct {
 	viewInput
 	ItemID string     `json:"item_id"`
 	Status statusWord `json:"status"`
-	// Revision is what the person saw; what others changed since is kept.
+	// Revision is the one that the person saw. Changes that others made after it are kept.
 	Revision int64 `json:"revision,omitempty"`
 }
 
-// NewPage returns the tools that only the app page calls, in core statuses: view, by which it refreshes a list, and
-// tick, by which a person sets one item's status. They are not in [Names]. Their calls have a nil Change, those of
-// tick an Edit. Failures of tick are worded for the person.
+// NewPage returns the two tools that only the app page calls. By view the page refreshes a list; by tick a person sets
+// one item's status. Both use core statuses and are not in [Names]. Their calls have no Change; calls of tick have an
+// Edit. Failures of tick are worded for the person.
 func NewPage() (view, tick *Tool) {
 	english := *prompts.English().Words
 	english.NoList = "There is no such list"

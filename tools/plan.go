@@ -37,7 +37,7 @@ func planCountsOf(n todo.Counts) any {
 	return planCounts{n[todo.Completed], n[todo.InProgress], n[todo.Pending], n[todo.Failed]}
 }
 
-// planTool returns a tool whose answers begin with the text of did, and have the plan below it.
+// planTool returns a tool whose answers are the text that did returns and, below it, the plan.
 func planTool(bare string, input any, read func(*reader, value) *Call, did func(*prompts.Words, *Call, todo.Snapshot) string) variant {
 	return variant{view: planView(), bare: bare, input: input, shows: []string{"id"}, counts: planCountsOf,
 		read: read, list: planText, failure: planFailure,

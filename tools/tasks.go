@@ -187,7 +187,7 @@ func noItem(w *prompts.Words, d *todo.Draft, id string) string {
 	return fmt.Sprintf(w.UnknownID, unquotedExcerpt(id))
 }
 
-// updateTask applies the change of one task; its transaction also decides whether the agent can take the task.
+// updateTask applies a change to one task. It checks in the write's transaction whether the agent may take the task.
 func updateTask(d *todo.Draft, c taskChange, w *prompts.Words) error {
 	if c.deletes {
 		if d.Edit(todo.Edit{Do: todo.EditRemove, Item: c.ID}) != nil {
@@ -290,7 +290,7 @@ func mirrorCreate(r *reader, input, response value) *Call {
 	t.Text = r.text(input.get("subject"), "", "subject", todo.MaxText)
 	t.Active, t.Details = r.optionalText(input, "activeForm"), r.moreThan(t.Text, input, "description")
 	return &Call{Target: board.Target{Item: t.ID, Append: true}, Change: func(d *todo.Draft) error {
-		// Keep what a faster hook of an update has set.
+		// The hook of a later TaskUpdate may have been faster: the subject that it has set is kept.
 		if now, isKnown := d.Item(t.ID); !isKnown || now.Text == unnamed(t.ID) {
 			d.Put(todo.CoreView(), t)
 		}
@@ -326,7 +326,7 @@ func mirrorTasks(r *reader, _, response value) *Call {
 	tasks := r.lines(elements, l, true)
 	return &Call{Target: board.Target{Append: true}, Change: func(d *todo.Draft) error {
 		for _, t := range tasks {
-			// A completed task that is unknown may be of the chat's earlier list.
+			// An unknown completed task may belong to an earlier list of the chat, so it is left out.
 			if _, isKnown := d.Item(t.ID); isKnown || t.Status != string(todo.Completed) {
 				taskChange{Line: t}.put(d)
 			}

@@ -97,7 +97,7 @@ type variant struct {
 	saysOutput  bool                        // results have the fields of K3
 	// read returns the call for some arguments and adds their problems to r.
 	read func(r *reader, args value) *Call
-	// answer returns what a call did, or "" if its item is not on the list, and lines about the list, or "".
+	// answer returns what a call did ("" if its item is not on the list), and lines about the list ("" for none).
 	answer func(w *prompts.Words, c *Call, o board.Outcome) (said, lines string)
 	// list returns the list as text; nil is [listing].
 	list func(w *prompts.Words, s todo.Snapshot) string
@@ -365,8 +365,8 @@ func validationFailed(w *prompts.Words, err *todo.InputError) string {
 
 // content is the structured content of a result.
 type content struct {
-	IsError *bool     `json:"is_error,omitempty" jsonschema:"required"` // as Output, only of SetTodoList (K3)
-	Output  *string   `json:"output,omitempty" jsonschema:"required"`   // the list that a call reads, else empty
+	IsError *bool     `json:"is_error,omitempty" jsonschema:"required"` // only SetTodoList sets this and Output (K3)
+	Output  *string   `json:"output,omitempty" jsonschema:"required"`   // the list as text after a read, else empty
 	Message string    `json:"message"`
 	Display []display `json:"display"`
 	listRef
@@ -408,8 +408,8 @@ type ListState struct {
 	Started time.Time `json:"started,omitzero"`
 	Panel   string    `json:"panel,omitempty"` // the address of the list's page, if a panel is known
 	// Written is the newest revision that no person wrote, Seen the newest that one of the list's agents was shown.
-	// Rests is true when no agent works on the list. Only answers of the app page's tools have them; other callers
-	// have just written, and know.
+	// Rests is true when no agent works on the list. Only results of the app page's tools set these three fields:
+	// any other result goes to an agent that works and is shown the list by it.
 	Written int64 `json:"written,omitempty"`
 	Seen    int64 `json:"seen,omitempty"`
 	Rests   bool  `json:"rests,omitempty"`

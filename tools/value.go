@@ -144,7 +144,7 @@ var blank = regexp.MustCompile(`^\s*$`)
 // debris matches what models leave behind JSON sent as a string: closing tags, brackets and code fences.
 var debris = regexp.MustCompile("^(\\s|</[A-Za-z_:][-A-Za-z0-9_:.]*>|[\\]}>`])*$")
 
-// fence matches a code fence before such JSON.
+// fence matches a code fence before JSON sent as a string.
 var fence = regexp.MustCompile("^\\s*```[a-z]*\\s")
 
 // unquote parses a string that contains an array or object as JSON (V5). ok is false for any other value.
@@ -249,8 +249,8 @@ func item(key string, text value, status string) member {
 	return member{value: value{kind: '{', members: []member{{key, text}, {"status", value{kind: '"', text: status}}}}}
 }
 
-// listed reads a text of numbered lines, bullets or boxes as a list; ok is false for any other text. Lines between
-// them are left out, which the answer says.
+// listed reads a text of numbered lines, bullets or boxes as a list; ok is false for any other text. Other lines of the
+// text are left out, which the answer says.
 func (r *reader) listed(text, key string) (elements []member, ok bool) {
 	if !strings.Contains(text, "\n") {
 		text = strings.ReplaceAll(text, `\n`, "\n")

@@ -197,9 +197,9 @@ func (r *reader) check(d *todo.Draft, l wholeList, lines []todo.Line, merge bool
 // otherTexts are other tools' keys for the text of an item.
 var otherTexts = []string{"content", "title", "description", "text", "task", "step", "subject", "name", "todo"}
 
-// list reads the array of items, one item in its place, or a list sent as text. isText is true for a text: its items
-// have no active text, and may have any tool's words for statuses. ok is false for anything else; list then adds a
-// problem unless the call reads the list.
+// list reads the array of items, one item in place of the array, or a list sent as text. isText is true if the list or
+// some items were texts: then items need no active text, and may have any tool's words for statuses. ok is false for
+// anything else; list then adds a problem unless the call reads the list.
 func (r *reader) list(args value, l wholeList) (elements []member, isText, ok bool) {
 	v := args.get(l.list)
 	if v.kind != '[' {

@@ -80,7 +80,7 @@ func rank(s todo.State) int {
 	return slices.Index([]todo.State{todo.Waiting, todo.Working, todo.Idle, todo.LeftOpen, todo.Away, todo.InVain, todo.Finished}, s)
 }
 
-// State returns Main's state if Main is archived, else the first by rank of lists with items or, if none has, of all.
+// State returns Main's state if Main is archived, else the first state by rank, of lists with items if there are any.
 func (f *Group) State() todo.State {
 	own := f.States[f.Main.List.ID].State
 	if f.Main.Archived || len(f.Subs) == 0 {
@@ -137,7 +137,7 @@ func (f *Group) Updated() time.Time {
 	return f.latest(func(l *todo.Snapshot) time.Time { return l.Updated })
 }
 
-// latest returns the latest of the times that the function of returns for the lists.
+// latest calls the function of with each list, and returns the latest time that it gives.
 func (f *Group) latest(of func(*todo.Snapshot) time.Time) time.Time {
 	at := of(&f.Main)
 	for i := range f.Subs {

@@ -105,7 +105,7 @@ func (b Board) Projects() (out []Project) {
 	return out
 }
 
-// LastDay returns the finished groups of the last day that has any. The order of lists is by last change, newest first.
+// LastDay returns the ended groups of the last day that has any. lists must be in order of last change, newest first.
 func LastDay(lists []Group, now time.Time) (of []Group) {
 	var day time.Time
 	for i := range lists {

@@ -13,10 +13,10 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Day is what agents wrote and which items changed on one day, by project. As JSON it is the answer of /api/today.
+// Day is what agents wrote and which items changed on one or more days, by project. As JSON it answers /api/today.
 type Day struct {
-	Date string    `json:"date"` // 2006-01-02, the first of several
-	From time.Time `json:"from"` // midnight where it was asked for
+	Date string    `json:"date"` // as 2006-01-02; the first day if there are several
+	From time.Time `json:"from"` // the first day's midnight, in the caller's time zone
 	To   time.Time `json:"to"`   // the next midnight, or that after the last day
 	Tally
 	Projects []DayProject `json:"projects"` // the one that changed last first; not nil
@@ -38,7 +38,7 @@ type Tally struct {
 	Failed    int `json:"failed"`
 	Waiting   int `json:"waiting"` // items that are blocked, and lists whose agent asks
 	Open      int `json:"open"`    // other items that are not settled
-	// Worked is the sum of seconds of each list as [todo.Working]: from a write to the next, [todo.IdleAfter] at most.
+	// Worked is how many seconds the lists were [todo.Working] in all. A write counts for at most [todo.IdleAfter].
 	Worked int64 `json:"worked"`
 }
 
@@ -65,7 +65,7 @@ type DayList struct {
 	Agent  string `json:"agent,omitempty"`
 	Title  string `json:"title"`
 	Client string `json:"client,omitempty"`
-	// Apart is the branch, unless main or master, and when the list began if another one has the same title and branch.
+	// Apart has the branch, unless it is main or master, and the list's start time if another list looks the same.
 	Apart string     `json:"apart,omitempty"`
 	State todo.State `json:"state"`          // now, or at the end of an earlier day
 	Asks  string     `json:"asks,omitempty"` // what its agent asks a person now
@@ -115,7 +115,7 @@ func ParseDay(text string, now time.Time) (time.Time, error) {
 	return time.Date(day.Year(), day.Month(), day.Day(), 12, 0, 0, 0, now.Location()), nil
 }
 
-// DayOf returns the account of the days from the day of at to the day of last, in the time zone of at, up to now.
+// DayOf returns the account of the days from at to last, both included, in at's time zone. now is the current time.
 func DayOf(ctx context.Context, during During, at, last, now time.Time) (Day, error) {
 	next := time.Date(last.Year(), last.Month(), last.Day()+1, 12, 0, 0, 0, at.Location())
 	d := &dayReader{Day: Day{Date: at.Format(time.DateOnly), From: todo.Midnight(at), To: todo.Midnight(next),
@@ -190,7 +190,7 @@ func (d *dayReader) projects() {
 	}
 }
 
-// tellApart adds the time of beginning to Apart of lists in a project that have the same agent, title and Apart.
+// tellApart adds the time at which a list began to its Apart, for lists with the same agent, title and Apart.
 func (d *dayReader) tellApart(lists []DayList) {
 	format, alike := "15:04", make(map[[3]string]int)
 	if d.To.Sub(d.From) > 36*time.Hour {

@@ -36,7 +36,7 @@ type Log struct {
 	waiting []byte // lines that out has not taken
 }
 
-// New returns a log of what is saved in a store. Each write to out is of whole lines; a failing one is reported. With
+// New returns a log of what is saved in a store. Each write to out ends with a whole line; a failure is reported. With
 // imports, whose files say who wrote each revision, lines have the action "import" and the command as the writer.
 func New(st board.Store, out io.Writer, report *slog.Logger, imports bool) *Log {
 	return &Log{Store: st, out: out, report: report, imports: imports}
@@ -73,7 +73,7 @@ func (l *Log) Waiting() int {
 	return len(l.waiting)
 }
 
-// write appends lines to the log. They wait if it cannot be written, which is reported when the first ones wait.
+// write appends lines to the log. If the log cannot be written, the lines wait, and the first failure is reported.
 func (l *Log) write(lines ...line) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

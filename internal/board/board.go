@@ -5,7 +5,7 @@
 // acknowledged is in the [Store], and revisions of a list are dense (1, 2, 3 …).
 //
 // Slow readers may miss something: a [Watcher] receives the newest snapshot of a list but
-// not each one before it, and [Calls] drop the oldest.
+// not each one before it, and [Calls] drop the oldest calls.
 package board
 
 import (

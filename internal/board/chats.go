@@ -29,9 +29,9 @@ func (l Lists) OwnChats(ctx context.Context, since time.Time) ([]todo.Chat, erro
 	return l.board.store.Chats(ctx, ChatQuery{Principal: &l.id.Principal, User: &l.id.Subject, UsedSince: since})
 }
 
-// Hear changes the chat of a conversation by heard, and makes the chat if it is new. It writes only if the chat changes
-// or there are also functions: it calls them with the chat's id in the transaction that saves the chat. Hear returns
-// the chat as it was before, or [ErrNotFound] for another user's chat.
+// Hear changes the chat of a conversation by heard, and makes the chat if it is new. It calls the functions also with
+// the chat's id in the transaction that saves the chat. Without functions it writes only if the chat changes. Hear
+// returns the chat as it was before, or [ErrNotFound] for another user's chat.
 func (l Lists) Hear(ctx context.Context, c Conversation, heard func(c *todo.Chat, at time.Time),
 	also ...func(tx Tx, chat string) error) (was todo.Chat, err error) {
 	c = l.Own(c)

@@ -50,8 +50,8 @@ type attempt struct {
 	taken   []Seen        // what the chat that it takes over has seen
 	current todo.Snapshot // the list that the conversation holds; revision 0 for none
 	list    todo.Snapshot // the one that the call means; revision 0 for none
-	// shown is the revision of the list that the caller's agent was last shown or, if the write was
-	// recognised as going on with the list, that any agent was; revision 0 where it was not needed.
+	// shown is the revision of the list that the caller's agent was last shown. If a conversation that is not
+	// certain continues the list, it is the last that any agent was shown. Revision 0: choose did not read it.
 	shown     todo.Snapshot
 	begins    bool // the write begins the conversation's next list
 	mends     bool // the newest revision is damaged, and list is one before it
@@ -184,7 +184,7 @@ func (a *attempt) load(ctx context.Context, id string) (todo.Snapshot, error) {
 	return list, err
 }
 
-// isCertain reports whether the key is proof, or the caller has written in this connection, which serves one chat.
+// isCertain reports whether the key is proof, or this connection serves one chat and wrote the chat's current list.
 func (a *attempt) isCertain() bool {
 	c := a.Conversation
 	return !c.Hint || !c.Shared && Current(a.known) != "" && a.known[0].Process == a.board.process
@@ -236,7 +236,7 @@ func (a *attempt) replace(ctx context.Context) (err error) {
 	return err
 }
 
-// leave chooses for a write that leaves the current list: an earlier list if the write continues it, else the next.
+// leave chooses for a write that leaves the current list: an earlier list if the write continues it, else a new one.
 func (a *attempt) leave(ctx context.Context) error {
 	if own := a.Conversation; a.current.Open() {
 		isOthers := func(s Seen) bool { return s.Current && s.Chat != own.Key && s.Chat != own.Takes }
@@ -251,7 +251,7 @@ func (a *attempt) leave(ctx context.Context) error {
 	return err
 }
 
-// next chooses for a call that adds items: the current list, or the next one if its agent saw all of it completed.
+// next chooses for a call that adds items: the current list, or a new one if the agent saw all its items completed.
 func (a *attempt) next(ctx context.Context) error {
 	a.begins = a.current.Revision == 0 || a.isElsewhere(a.current)
 	if a.begins && a.current.Revision == 0 { // ids go on from a list with which the agent may go on
@@ -270,7 +270,7 @@ func (a *attempt) next(ctx context.Context) error {
 }
 
 // guess chooses for a conversation that is not certain. If the write has so many of a list's items that the list must
-// be the conversation's own, it chooses that list, else the next one.
+// be the conversation's own, it chooses that list, else a new one.
 func (a *attempt) guess(ctx context.Context) error {
 	current := a.current
 	if len(a.Lines) == 0 {
@@ -406,9 +406,9 @@ func (a *attempt) checkOnlyOneOpen(ctx context.Context) error {
 	return &todo.InputError{Problems: []todo.Problem{{Message: unclear.Error(), Err: unclear}}}
 }
 
-// recognise chooses the open list that a whole-list write continues; of several the one with the most
-// items of the write. It looks among the lists that the conversation held. If the conversation is not
-// certain, it then looks among those of the same client and workspace. found is false if there is none.
+// recognise chooses the open list that a whole-list write continues; of several the one with the most items of the
+// write. It looks among the lists that the conversation held. If there is none, and the conversation is not certain, it
+// looks among the lists of the same client and workspace. found is false if there is none either.
 func (a *attempt) recognise(ctx context.Context) (found bool, err error) {
 	most := 0
 	for l, err := range a.ownLists(ctx) {
@@ -434,7 +434,7 @@ func (a *attempt) recognise(ctx context.Context) (found bool, err error) {
 	return err == nil && most > 0, err
 }
 
-// compare chooses list l if the write continues it and has more than most of its items. It returns how many, else most.
+// compare chooses list l if the write continues it and has more of its items than most: it returns how many, else most.
 func (a *attempt) compare(ctx context.Context, l todo.Snapshot, most int) (int, error) {
 	n := a.sent.Count(l.Items)
 	if n <= most || !a.mayContinue(l) {
@@ -479,7 +479,7 @@ func (a *attempt) mayBeOf(l todo.Snapshot) bool {
 	return a.Conversation.Agent == l.List.Agent && !otherChat && !a.isElsewhere(l)
 }
 
-// isFree reports whether a list is free: no chat that is here holds it, or the caller has held it in this connection.
+// isFree reports whether no chat that is here holds a list, or the caller held it (in this connection, unless Shared).
 func (a *attempt) isFree(ctx context.Context, list todo.List) (bool, error) {
 	isMine := func(s Seen) bool {
 		return s.List == list.ID && s.Held > 0 && (a.Conversation.Shared || s.Process == a.board.process)
@@ -491,7 +491,7 @@ func (a *attempt) isFree(ctx context.Context, list todo.List) (bool, error) {
 	return !isTheirs, err
 }
 
-// anyHere reports whether any chat that knows a list is here. It asks only for a [Seen] that counts accepts.
+// anyHere reports whether any chat that knows a list is here. It looks only at those whose [Seen] counts accepts.
 func (a *attempt) anyHere(ctx context.Context, list todo.List, counts func(Seen) bool) (bool, error) {
 	on, err := a.read.SeenOn(ctx, list.Principal, list.ID)
 	if err != nil {

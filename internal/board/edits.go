@@ -80,7 +80,7 @@ func (l Lists) delete(ctx context.Context, list string, e todo.Edit, w todo.Writ
 	if err != nil {
 		return Outcome{}, err
 	}
-	// A sub-agent's Parent stays the deleted list until the main conversation begins the next one.
+	// The Parent of a sub-agent's list stays the deleted list until the main conversation begins its next list.
 	subs, err := l.Find(ctx, Query{Parent: main.List.ID, Deleted: true})
 	for n, s := range append([]todo.Snapshot{main}, subs...) {
 		if err != nil || n > 0 && s.Deleted == (e.Do == todo.EditDelete) {

@@ -83,7 +83,7 @@ func (w *follower) Close() {
 	delete(w.feed.followers, w)
 }
 
-// deliver delivers a call to those followers of calls, or of revisions, that want its list.
+// deliver delivers a call to the followers that want its list: those of calls if toCalls is true, else of revisions.
 func (f *feed) deliver(c Call, toCalls bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -158,8 +158,9 @@ func (f *feed) pull(from int64) (to int64, err error) {
 	return to, nil
 }
 
-// standOtherwise returns, for each chat saved after a Seq up to another one, the lists that the chat holds, with Stood
-// set, and the chat itself, as [todo.Chat.AsList], if it holds no open list.
+// standOtherwise returns snapshots for each chat that was saved after a Seq, up to another one: the lists that the chat
+// holds, with Stood set, but not lists that were saved later. A main agent's chat without an open list is returned as
+// [todo.Chat.AsList], if what it does, or its end, is known.
 func (f *feed) standOtherwise(ctx context.Context, after, to int64) (stands []todo.Snapshot, err error) {
 	chats, err := f.store.Chats(ctx, ChatQuery{AfterSeq: after})
 	for _, c := range chats {

@@ -27,7 +27,7 @@ type Keep struct {
 	// Finished is the age at which a finished list is removed although there is room, counted from its last change and
 	// from when it came to the store, whichever is later; 0 is never. See [Leaving] for what stays.
 	Finished time.Duration
-	// Moving is told, in a sentence, of each step that moves an older store to this version; nil refuses older stores.
+	// Moving is called with a sentence about each step that migrates an older store. If nil, older stores are refused.
 	Moving func(text string)
 	Before func(context.Context) // called as each read and each change of the store begins; nil for nothing
 }
@@ -48,7 +48,7 @@ const (
 // [MaxAbandoned], in the order of [todo.Spare] and then of their last change, the oldest first. It
 // leaves out open lists that others than the chat that began them have seen, and lists that a chat
 // which is here holds. Unless room is short, it also leaves out lists that a person looked at.
-// r reads who knows these lists, and server is as [Store.Alive].
+// r reads which chats know the lists. server reports whether a process is alive, as [Store.Alive] does.
 func Leaving(ctx context.Context, r Reader, some []todo.Snapshot, isShort bool, now time.Time, server func(process string) bool) (ids []string, err error) {
 	some = slices.DeleteFunc(slices.Clone(some), func(s todo.Snapshot) bool { return s.Spare() < todo.SpareUnseen })
 	slices.SortStableFunc(some, func(a, b todo.Snapshot) int {
@@ -93,12 +93,12 @@ type Usage struct {
 	// Begun counts the lists of one conversation that both came to the store and last changed after a given time; the
 	// counting may stop at [Keep.Begun]. Lists counts the principal's lists that are not deleted.
 	Begun, Lists int
-	// Bytes is the size in use, Own the principal's part; Own is 0 for the server itself, and unless [Keep.IsTight].
+	// Bytes is the size in use, Own the principal's part. Own is 0 for the server itself, or if not [Keep.IsTight].
 	Bytes, Own int64
 }
 
 // CheckBytes returns [ErrStoreFull] when the usage u leaves no room for another revision or, if begins is true,
-// for a list that begins. Callers do not check a revision that [todo.Snapshot.Leaves].
+// for a list that begins. Callers skip it for a revision that deletes or archives its list, see [todo.Snapshot.Leaves].
 func (k Keep) CheckBytes(u Usage, begins bool) error {
 	const mb = 1_000_000
 	full := func(size, most int64, whose string) error {
@@ -128,7 +128,7 @@ func (k Keep) MakeRoom(l todo.List, begins bool, now time.Time, usage func(since
 	if begins && k.Begun > 0 && l.Conversation != "" && u.Begun >= k.Begun {
 		return &FullError{Err: ErrTooManyLists, Detail: fmt.Sprintf("this conversation began %d in a day", u.Begun)}
 	}
-	// A list that only changes must also leave room for another list to begin afterwards.
+	// Even if the list only changes, room is made so that another list can begin afterwards.
 	isShort := func() bool { return k.CheckBytes(u, true) != nil || begins && k.CheckLists(u.Lists) != nil }
 	for kind := todo.SpareDeleted; kind <= todo.SpareFinished && k.Abandoned > 0 && isShort(); kind++ {
 		before := now.Add(-k.Abandoned)
@@ -148,8 +148,8 @@ func (k Keep) MakeRoom(l todo.List, begins bool, now time.Time, usage func(since
 	return cmp.Or(err, k.CheckBytes(u, begins))
 }
 
-// Oldness returns the time from which the age of lists is counted when a list begins at now: the
-// time of the previous save, so that a clock which is wrong for one save makes nothing old.
+// Oldness returns the time at which the age of lists is measured when a list begins: now, or the time saved of the
+// previous save if that is earlier. So a clock that is wrong for one save makes no list old.
 func Oldness(now, saved time.Time) time.Time {
 	if saved.Before(now) {
 		return saved

@@ -280,10 +280,10 @@ func (l Lists) Calls() *Calls {
 	return c
 }
 
-// During calls with once for each list that began before to and was saved after from, the last saved
-// first: these include all that changed between the two. It holds one page of excerpts at a time.
-// If now is between the two, the chats that work or wait without a list follow, as
-// [todo.Chat.AsList]. It returns the first error of with.
+// During calls the function with, once for each list that began before the time to and was saved after the time from,
+// the last saved first. So it includes all lists that changed between the two times. It holds one page of excerpts at
+// a time. If now is between the two times, the chats that work or wait without a list follow, as [todo.Chat.AsList].
+// During returns the first error of with.
 func (l Lists) During(ctx context.Context, from, to time.Time, with todo.ChangedList) error {
 	for page, err := range l.Pages(ctx, Query{UpdatedSince: from, Excerpt: true}) {
 		if err != nil {

@@ -82,7 +82,7 @@ func (l Lists) Saw(ctx context.Context, s todo.Snapshot) (todo.Snapshot, error) 
 	return saw, nil
 }
 
-// sharedRest is how long after its last write a list of a key that chats share counts as held, even if not current.
+// sharedRest is how long after its last write a list counts as held though not current, if chats share its key.
 const sharedRest = time.Hour
 
 // attendance finds who holds lists, and what they do. It reads each chat once.
@@ -96,7 +96,7 @@ type attendance struct {
 	open    map[string]bool // whether lists that were read are open, and not archived
 }
 
-// fewLists is how many open lists and chats attendance looks up one by one. Of more it reads all of their principal.
+// fewLists is the most open lists and chats that attendance looks up one by one. For more, it reads all of a principal.
 const fewLists = 8
 
 // attendance returns an attendance for the newest snapshots of lists, and for chats.
@@ -199,7 +199,7 @@ func (a *attendance) chat(ctx context.Context, id string) (c todo.Chat, err erro
 	return c, err
 }
 
-// alive returns the function that [todo.Chat.IsHere] needs. It asks server, as [Store.Alive], about a todo-mcp's id.
+// alive returns the function for [todo.Chat.IsHere]. It calls server, like [Store.Alive], for the id of a todo-mcp.
 func alive(server func(process string) bool) func(process string) (is, isKnown bool) {
 	return func(id string) (is, isKnown bool) {
 		if host, isHost := strings.CutPrefix(id, todo.HostProcess); isHost {
@@ -214,7 +214,7 @@ func (b *Board) isHere(c todo.Chat) bool { return c.IsHere(b.now(), alive(b.isAl
 
 func (b *Board) isAlive(process string) bool { return process == b.process || b.store.Alive(process) }
 
-// anyChat reports whether the function is accepts the chat of any Seen that the function counts accepts.
+// anyChat calls is with the chats of the entries of on that counts accepts, and reports whether any call returns true.
 func anyChat(ctx context.Context, r Reader, on []Seen, counts func(Seen) bool, is func(todo.Chat) bool) (bool, error) {
 	for _, s := range on {
 		if !counts(s) {
@@ -230,7 +230,7 @@ func anyChat(ctx context.Context, r Reader, on []Seen, counts func(Seen) bool, i
 // holds reports whether a list may be a chat's current one. If chats share the key, any list that it held may be.
 func (s Seen) holds() bool { return s.Current || s.Held > 0 && todo.IsSeveral(s.Chat) }
 
-// here returns the process that serves a conversation: a detached one's host, else this one, after [Store.Attend].
+// here returns the process that serves c: the host if c is detached, else this process, which it registers by Attend.
 func (l Lists) here(c Conversation) (h todo.Here) {
 	b := l.board
 	if (c.Key != "" || c.Name != "") && !c.Detached && !l.id.ReadOnly {

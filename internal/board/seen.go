@@ -15,19 +15,19 @@ type Conversation struct {
 	// Key identifies the chat among those of its principal and user: with its kind as a prefix ("session:…",
 	// "process:…"), or as the chat's id. It is empty for a person, or a command that names its list.
 	Key     string
-	Mirrors bool // of calls of a todo tool of the host's own, whose list the chat has beside that of our tools
+	Mirrors bool // for calls of the host's own todo tool: the chat's list there is not the one of our tools
 	// Parent is the key of the main agent's chat, and Agent the sub-agent's name; both are empty for a main agent.
 	Parent, Agent string
-	// Takes is the process key by which the chat was known, as an earlier chat, before its id was. If the chat has
-	// held no list, it takes over what the earlier chat has seen, unless the host gave the earlier chat an id.
+	// Takes is the process key that stood for the chat before its id was known; calls then were stored as an earlier
+	// chat. If this chat has held no list, it takes over what that one has seen, unless the host gave that one an id.
 	Takes string
 	Chat  string // the host's own id; empty if not known. Lists of chats with different ids are never mixed up
-	Name  string // of the list that the user gave the conversation, which is its current one; empty for none
+	Name  string // the name of the list that the user chose as the current one of the conversation; empty for none
 	// Hint is true when the key may stand for another chat than before. Then the conversation is certain only
 	// once it has written in this process, and never if it is Shared (docs/spec/architecture.md, "Who is calling").
 	Hint   bool
 	Shared bool          // several chats may have the key at the same time
-	Lasts  time.Duration // how long after a call it counts as here; 0 is as long as its process is alive
+	Lasts  time.Duration // how long after a call the conversation counts as present; 0 is while its process is alive
 	// Detached is true if each call is made by a process of its own, as commands and hooks are. It needs Lasts.
 	Detached bool
 	Host     string // the id of the host's process of a detached one, see [todo.HostProcess]; empty if not known
@@ -68,8 +68,8 @@ type Seen struct {
 	At   time.Time // when this was used last, UTC, give or take five minutes; set by the store
 }
 
-// See returns what a chat has seen after s is stored, the list that became current last first, and s as it is stored:
-// its Revision never decreases, and its Process stays if s has none. All stores use See.
+// See adds s to all that a chat has seen. after begins with the list that became current last. stored is s as it is to
+// be stored: its Revision never decreases, and its Process stays if s has none. All stores use See.
 func See(all []Seen, s Seen, at time.Time) (after []Seen, stored Seen) {
 	var old Seen
 	last := s.Held

@@ -51,8 +51,8 @@ type Tx interface {
 	SaveChat(ctx context.Context, c todo.Chat) (todo.Chat, error)
 	// SetKey makes a key lead to a chat until a time. It keeps the newest [MaxKeys] of a kind and user.
 	SetKey(ctx context.Context, k ChatKey, chat string, until time.Time) error
-	// Claim stores that a notice is given at a time, and returns zero. If the notice was already given within the time
-	// before, at most [NoticeAge], Claim only returns when. It keeps the newest [MaxNotices] of a principal.
+	// Claim stores that a notice is given at a time, and returns zero. But if the notice was given less than within
+	// earlier (at most [NoticeAge]), Claim only returns when that was. It keeps the newest [MaxNotices] of a principal.
 	Claim(ctx context.Context, n Notice, at time.Time, within time.Duration) (earlier time.Time, err error)
 	// Purge removes a list with all its revisions, what chats have seen of it, and the chats that held
 	// no other list, or returns [ErrNotFound]. A revision by that writer, Deleted and without text,
@@ -101,7 +101,7 @@ type ChatQuery struct {
 	AfterSeq        int64     // restricts to chats of a larger Seq
 }
 
-// ChatKey is a key that leads to a chat by a row of its own, see [Tx.SetKey].
+// ChatKey is a key for which a row of the store names the chat, see [Tx.SetKey].
 type ChatKey struct {
 	Principal, User string
 	Kind            KeyKind

@@ -51,7 +51,7 @@ func (w *Watcher) Next(ctx context.Context) (changed []todo.Snapshot, err error)
 type Call struct {
 	List    todo.Snapshot // the list as it stood after the call
 	Changed bool          // the call made List's revision
-	// ID distinguishes calls that left a list at one revision; empty for the call that made it.
+	// ID distinguishes calls after which a list has the same revision; empty for the call that made this revision.
 	ID string
 }
 
@@ -60,9 +60,9 @@ const (
 	maxWaitingCalls = 256 // of a slow follower; beyond it the oldest are dropped
 )
 
-// Calls follows calls as they are made. It receives each call of this process before the caller has its answer. Calls
-// of other processes come soon after they are made, if they made a revision; of several on one list in quick
-// succession perhaps only the last comes. A slow follower loses its oldest calls.
+// Calls follows calls as they are made. It receives each call of this process before the caller has its answer. It
+// receives a call of another process soon after, if the call made a revision. If several such calls on one list come
+// shortly after each other, it may receive only the last. A slow follower loses its oldest calls.
 type Calls struct {
 	follower
 	waiting chan Call
@@ -95,8 +95,8 @@ func (c *Calls) Next(ctx context.Context) (Call, error) {
 	}
 }
 
-// Chain is the list with an id or a name, and the next lists of its conversation, for a front end
-// that follows them. The zero Chain is all lists. It is safe for concurrent use.
+// Chain is the list with an id or a name, and the lists that come after it in its conversation. Front ends follow a
+// chain. The zero Chain has all lists. It is safe for concurrent use.
 type Chain struct {
 	wanted string
 
@@ -105,7 +105,7 @@ type Chain struct {
 	newest string
 }
 
-// Chain returns the chain of the list with an id or a name, which need not exist yet; of all lists if that is empty.
+// Chain returns the chain of the list with an id or a name, which need not exist yet. An empty wanted means all lists.
 func (l Lists) Chain(ctx context.Context, wanted string) (*Chain, error) {
 	c := &Chain{wanted: wanted, ids: map[string]bool{wanted: true}, newest: wanted}
 	if wanted == "" {

@@ -137,7 +137,7 @@ func (a *attempt) write(ctx context.Context, mayBeRepeat bool) (out Outcome, err
 	case before.ReplacedBy != "" && a.Lines != nil && !a.Writer.Person:
 		draft.Archive(false, "") // its own chat writes it again
 	}
-	// An empty list that begins differs in nothing from no list, so the draft is not changed.
+	// A new list without items does not change the draft, but is saved, since it replaces the current list.
 	clears := a.begins && a.Lines != nil && len(a.Lines) == 0 && a.current.Revision > 0
 	// A list that is archived only by its age comes back by a new revision.
 	wakes := draft.BringsBack() && a.board.archived(before).Archived
@@ -212,7 +212,7 @@ func (a *attempt) tell(base, newest todo.Snapshot, r *todo.Report) {
 	r.Tell(base, newest, &a.sent, a.seen(newest) > 0, a.Change != nil)
 }
 
-// save saves the draft if it changed anything, archives what it replaces, and stores what its chat has seen.
+// save saves the draft if changed is true, archives the list that it replaces, and stores what the chat has seen.
 func (a *attempt) save(ctx context.Context, draft *todo.Draft, report todo.Report, changed bool) (Outcome, error) {
 	before := draft.Before
 	after := before
@@ -262,7 +262,7 @@ func (a *attempt) takeLater(ctx context.Context, to *todo.Snapshot) error {
 	return err
 }
 
-// saveBeside saves a draft in the write's transaction, but not as a call, see feed.pull.
+// saveBeside saves a draft in the write's transaction, without an operation, so that feed.pull takes it for no call.
 func (a *attempt) saveBeside(ctx context.Context, draft *todo.Draft, by todo.Writer) (todo.Snapshot, error) {
 	by.Process = a.board.process
 	return a.tx.Save(ctx, draft.Snapshot(by, todo.Operation{}))
@@ -302,7 +302,7 @@ func (a *attempt) begun(s todo.Snapshot, topic string) todo.List {
 
 // see stores what the conversation knows after the write, unless the store knows it already: its
 // chat has seen revision s and, if moves is true, s is the current list of the chat and of the conversation's
-// name. A person's write shows the chat nothing, but the chat holds a list that begins with it.
+// name. A person's write shows the chat nothing, but if the write begins a list, the chat holds it.
 func (a *attempt) see(ctx context.Context, s todo.Snapshot, moves bool) error {
 	who, err := a.Conversation, error(nil)
 	if moves && who.Name != "" && a.List == "" && s.Revision > 0 && s.List.ID != a.named {

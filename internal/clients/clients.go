@@ -28,7 +28,7 @@ type Client struct {
 // Sight is the part of a tool's result that a client shows its model (docs/spec/protocol.md, "Hosts").
 type Sight string
 
-// The kinds of sight. It is empty for clients that were not measured.
+// The kinds of sight. A client that was not measured has an empty Sight.
 const (
 	SeesText              Sight = "text"
 	SeesStructuredInstead Sight = "structured instead of text" // text if there is no structured content
@@ -115,7 +115,7 @@ var All = sync.OnceValue(func() []Client {
 		{Name: "zed", Title: "Zed", Prefixes: []string{"zed"}, SharesConnection: true, Setup: &Setup{
 			Files: []string{"windows:$config/Zed/settings.json|linux:$FLATPAK_XDG_CONFIG_HOME/zed/settings.json|" +
 				"linux:$xdg/zed/settings.json|~/.config/zed/settings.json"},
-			// Versions of 2025 require source.
+			// Zed's versions of 2025 require the key source.
 			IsDesktop: true, Servers: "context_servers", Stdio: `source: "custom", command, args`, After: "start a new thread",
 			Allow: Allow{"", "agent/tool_permissions/tools/mcp:NAME:TodoWrite/default", `"allow"`},
 		}},

@@ -40,8 +40,8 @@ const (
 	clearLasts      = time.Minute               // how long after that the next chat begins at most
 )
 
-// chatBefore returns the chat that a forked one was forked from, or else the only chat of the folder
-// that was just cleared and has no successor; the zero Chat if there is none, or several.
+// chatBefore returns the chat from which the event's chat was forked, or else the one chat in the folder that was just
+// cleared and has no successor. It returns the zero Chat if there is none, or if there are several.
 func (e Event) chatBefore(ctx context.Context, lists board.Lists) (before todo.Chat, err error) {
 	if e.Source == "fork" {
 		if e.Parent == "" {

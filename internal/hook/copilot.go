@@ -58,8 +58,8 @@ func (e Event) WithTodos(ctx context.Context, getenv func(string) string) (Event
 	return e, nil
 }
 
-// sessionTodos returns the items, in the order in which they were made, as the JSON that other hosts' tools
-// take. It refuses long texts: the agent can make anything of the database.
+// sessionTodos returns the items in the session's database, oldest first, as the JSON that other hosts' tools
+// take. It refuses long texts, since the agent can write anything into the database.
 func sessionTodos(ctx context.Context, path string) (todos []byte, err error) {
 	if filepath.VolumeName(path) != "" { // file:///C:/work
 		path = "/" + path

@@ -220,7 +220,7 @@ type act struct {
 	isLater bool // the host needs no answer, so another process may call do later
 }
 
-// later returns an act that tells the agent nothing.
+// later returns an act that calls do and tells the agent nothing. Another process may do it later.
 func later(do func(context.Context, board.Lists) error) *act {
 	return &act{func(ctx context.Context, lists board.Lists) (string, error) { return "", do(ctx, lists) }, true}
 }
@@ -237,7 +237,7 @@ func (e Event) action() (*act, error) {
 		case !isOurs(e.Tool) || e.Call == "":
 			return nil, ErrNotNeeded
 		}
-		// at once: our server needs the key as soon as the host goes on
+		// not with later: our server needs the key as soon as the host goes on
 		return &act{do: func(ctx context.Context, lists board.Lists) (string, error) {
 			return "", lists.HearKey(ctx, e.chat(), board.CallKey, e.Call, board.KeyAge)
 		}}, nil
@@ -295,8 +295,8 @@ func isOurs(tool string) bool {
 	return strings.HasPrefix(tool, "mcp") && slices.ContainsFunc(tools.Names(), isSuffix)
 }
 
-// launched returns, for the launch of a sub-agent, the event as one of the sub-agent, and a name for
-// it from its task. The task is empty for other events.
+// launched returns, after the launch of a sub-agent, the event with the sub-agent as its agent, and a name for the
+// sub-agent, made from its task. Both are empty for other events.
 func (e Event) launched() (sub Event, task string) {
 	var input struct {
 		Description string `json:"description"`
@@ -313,8 +313,8 @@ func (e Event) launched() (sub Event, task string) {
 	return e, todo.AgentName(todo.OneLine(input.Description, todo.MaxTitle))
 }
 
-// afterTool returns the act for a call of a tool. A call of a host's own todo tool is mirrored. A call of
-// our tool at most notes the chat's process (see leads). After any other tool the agent is told the news.
+// afterTool returns the act after a call of a tool. For a host's own todo tool it mirrors the call. For our tool it at
+// most notes the chat's process (see leads). For any other tool it tells the agent what others changed.
 func (e Event) afterTool() (*act, error) {
 	host := e.Host
 	if e.Cursor != "" {
@@ -336,7 +336,7 @@ func (e Event) afterTool() (*act, error) {
 	return later(func(ctx context.Context, lists board.Lists) error { return e.mirror(ctx, lists, tool, call) }), nil
 }
 
-// mirror applies a call of a host's own todo tool to the list that mirrors its list.
+// mirror applies a call of a host's own todo tool to our list that mirrors the host's list.
 func (e Event) mirror(ctx context.Context, lists board.Lists, tool tools.BuiltIn, call *tools.Call) error {
 	agent := e.agent()
 	if agent != "" {
@@ -360,7 +360,7 @@ func (e Event) mirror(ctx context.Context, lists board.Lists, tool tools.BuiltIn
 	if e.Agent != "" {
 		w.Conversation.Agent = agent
 	}
-	// Chats with the same TaskList share one list. Claude Code makes its folder's name by the same replacement.
+	// Chats with the same TaskList share one list. Claude Code names the folder of the tasks by the same replacement.
 	if name := "tasks " + notInFolder.ReplaceAllString(e.TaskList, "-"); tool.OneList && e.TaskList != "" && todo.CheckName(name) == nil {
 		w.Conversation.Name = name
 	}

@@ -86,7 +86,7 @@ func (e Event) hear(ctx context.Context, lists board.Lists, heard func(c *todo.C
 	return err
 }
 
-// goesOn records that the agent works. In the main agent's chat, an event of a sub-agent only ends its own question.
+// goesOn records that the agent works. In the main agent's chat, a sub-agent's event ends only a question of its own.
 func (e Event) goesOn(ctx context.Context, lists board.Lists) error {
 	err := e.hear(ctx, lists, func(c *todo.Chat, isMain bool, at time.Time) {
 		question := todo.OneLine(e.question(), todo.MaxTitle)

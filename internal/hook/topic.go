@@ -15,8 +15,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// prompt records that the agent works and what the prompt is about. The agent is told the news, or of its
-// list if the chat was shortened.
+// prompt records that the agent works and what the prompt is about. It tells the agent the news or, if the chat was
+// shortened, its open list.
 func (e Event) prompt(ctx context.Context, lists board.Lists) (string, error) {
 	was, err := e.takeTopic(ctx, lists, func(c *todo.Chat, at time.Time) {
 		c.Forgot = false
@@ -31,7 +31,7 @@ func (e Event) prompt(ctx context.Context, lists board.Lists) (string, error) {
 	return e.news(ctx, lists, !was.Doing.InTurn())
 }
 
-// begins records that a session starts and that its agent rests. After a compaction it may be in a turn.
+// begins records that a session starts, and that its agent rests, except after a compaction, which may be in a turn.
 func (e Event) begins(ctx context.Context, lists board.Lists) error {
 	_, err := e.takeTopic(ctx, lists, func(c *todo.Chat, at time.Time) {
 		if e.Source != "compact" && !e.isLate(c, at) {

@@ -72,7 +72,7 @@ func (e Event) afterTurn(ctx context.Context, lists board.Lists) (string, error)
 	return e.goOn(ctx, lists, func(list todo.Snapshot) (bool, error) { return len(list.Later) > 0, nil })
 }
 
-// goOn tells an agent at the end of its turn the news of a list for which isDue is true, and to go on with this work.
+// goOn returns a text for an agent at the end of its turn if isDue is true for its list: the news, and to go on now.
 func (e Event) goOn(ctx context.Context, lists board.Lists, isDue func(todo.Snapshot) (bool, error)) (string, error) {
 	return e.tell(ctx, lists, func(w *prompts.Words, t board.Target) (string, error) {
 		list, err := lists.Current(ctx, t)

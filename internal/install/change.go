@@ -117,10 +117,10 @@ type edit struct {
 	shown  []line // the changes
 }
 
-// line describes a change of one value; of a hook also, in brief, what it calls at which event.
+// line describes the change of one value. For a hook, calls and event are what it runs, in brief, and at which event.
 type line struct{ text, calls, event string }
 
-// read returns an edit of a file, which need not exist, without changes.
+// read reads a file, which need not exist, and returns an edit of it that has no changes yet.
 func (o Options) read(path string) (e *edit, err error) {
 	e = &edit{format: formatOf(path), before: file{path: path, target: path}}
 	if !o.Blank {
@@ -196,7 +196,7 @@ func plainJSON(value any) (read any) {
 	return read
 }
 
-// edit returns the change's edit of a file, which it reads if there is none.
+// edit returns the change's edit of a file. If there is none yet, it reads the file and adds one.
 func (c *Change) edit(o Options, path string) (*edit, error) {
 	for _, e := range c.edits {
 		if e.before.path == path {
@@ -250,9 +250,9 @@ func (c Change) Files() (paths, texts []string) {
 	return paths, texts
 }
 
-// Write makes the change. It replaces each file, or what a link leads to, as a whole, or removes it, and returns the
-// paths of the copies that it made. It copies a file's earlier content, unless the file already has both this program
-// and a copy. It fails at a file that was changed meanwhile or is protected; the files before it stay changed.
+// Write makes the change, and returns the paths of the copies that it made. It replaces each file, or the target of a
+// link, as a whole, or removes it. Before it replaces a file it copies it, unless the file names this program and has a
+// copy. It fails at a file that was changed meanwhile or is protected; the files before it stay changed.
 func (c Change) Write() (backups []string, err error) {
 	for _, e := range c.edits {
 		backup, err := e.save(c.home)
@@ -300,7 +300,7 @@ func (e *edit) save(home string) (backup string, err error) {
 		}
 		return "", err
 	}
-	// If the file has this program, an existing copy is older and stays: a user may want the file without the program.
+	// If the file names this program, an existing copy stays: it is from before, and a user may want it back.
 	isOurs := e.ours || bytes.Contains(e.before.data, []byte(programName))
 	if e.before.data != nil && !(isOurs && exists(copied)) {
 		_ = os.Remove(copied) // so that the new one gets the mode of a new file, readable by its owner alone
@@ -312,7 +312,7 @@ func (e *edit) save(home string) (backup string, err error) {
 	return backup, atomicfile.Write(e.before.target, after, e.check) // checks again, since making a copy takes long
 }
 
-// check returns an error if the file changed since it was read, or is protected: renaming over it would work.
+// check returns an error if the file changed since it was read, or may not be written; renaming ignores the latter.
 func (e *edit) check() error {
 	now, err := readFile(e.before.path)
 	if err != nil || !reflect.DeepEqual(now, e.before) {

@@ -22,7 +22,7 @@ type Client struct {
 // hookSetup is how to configure a client's hooks.
 type hookSetup struct {
 	file       string      // its file of hooks, or its plugin
-	entries    []hookEntry // the hooks; those of a plugin have kinds alone
+	entries    []hookEntry // the hooks; a plugin's entries have only a kind
 	flat       bool        // a hook stands directly in the list of its event and has the matcher; else a group has both
 	form       string      // the fields of a hook, as in [clients.Setup.Stdio]
 	timeout    int         // after which the client stops a hook, in the client's unit
@@ -35,8 +35,8 @@ type hookSetup struct {
 	asks              bool        // the client asks a person to trust new hooks, as it starts
 }
 
-// hookEntry is a hook for an event. Without a kind it is installed if any kind is chosen. The matcher selects tools,
-// or causes of a start, with | between them; empty selects all.
+// hookEntry is a hook for an event. A hook without a kind is installed if any kind is chosen. The matcher names tools,
+// or causes of a session's start, with | between them; an empty matcher selects all.
 type hookEntry struct {
 	kind           Kind
 	event, matcher string
@@ -129,7 +129,7 @@ func hookSetups() map[string]*hookSetup {
 			file: clients.GeminiFile, timeout: seconds * 1000, windows: shell.PowerShell,
 			entries: []hookEntry{
 				mirrorHook("AfterTool", "gemini-cli"), {Mirror, "SessionStart", "resume"}, {event: "SessionEnd"},
-				// matchers have no |; answers at /clear and /compress are not shown, so the next prompt has them
+				// matchers have no |; Gemini CLI passes on no answers at /clear and /compress, so BeforeAgent answers
 				{Remind, "SessionStart", ""}, {Remind, "PreCompress", "manual"}, {Remind, "BeforeAgent", ""},
 				{Edits, "BeforeAgent", ""}, {Edits, "AfterTool", ""},
 				{Waiting, "Notification", ""}, {Waiting, "AfterAgent", ""},
@@ -222,7 +222,7 @@ func ParseKinds(text string) ([]Kind, error) {
 
 // chosen returns the kinds that a client runs if the given kinds are chosen: those of them that it can run, and kinds
 // that these imply. Edits, Waiting and Wake imply Edits and Waiting, since the same hooks say that an agent works and
-// that its turn ended. A kind is also implied if a chosen hook runs for all tools at the event of its first hook.
+// that its turn ended. A kind is also implied if its first hook has a matcher, and a chosen hook at its event has none.
 func (s *hookSetup) chosen(kinds []Kind) (all []Kind) {
 	if s == nil {
 		return nil

@@ -26,8 +26,8 @@ func (c Client) entry(name string, s Server) object {
 	})
 }
 
-// fill returns an object by a form, such as `type: "stdio", command, args?`. The value of a field is the JSON in the
-// form; without it, the value for the field's text in values. The key in the object has no ? and nothing from a + on.
+// fill makes an object from a form, such as `type: "stdio", command, args?`. The value of a field is the JSON after its
+// colon, or without a colon comes from values. A key loses the ? at its end, and a + with all that follows.
 func fill(form string, values map[string]any) (all object) {
 	for part := range strings.SplitSeq(form, ", ") {
 		key, text, hasValue := strings.Cut(part, ": ")
@@ -46,7 +46,7 @@ var (
 	commands  = []string{"command", "cmd", "args"}
 	// leads are all keys that say how to reach a server.
 	leads = slices.Concat(addresses, commands, []string{"type", "source"})
-	// ofStdio are keys for a command only, ofHTTP keys for an address only. Some clients refuse the keys of the other.
+	// ofStdio are keys for a command only, ofHTTP keys for an address only. Some clients refuse the wrong ones.
 	ofStdio = []string{"env", "envs", "env_keys", "env_vars", "envFile", "cwd"}
 	ofHTTP  = []string{"headers", "http_headers", "env_http_headers", "bearer_token_env_var", "oauth", "auth"}
 )

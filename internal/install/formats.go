@@ -19,7 +19,7 @@ import (
 // format reads and edits files of a syntax. A path has keys and, as ints, indices.
 type format struct {
 	read func(data []byte) (map[string]any, error)
-	// write returns a file with the value at a path set, with all that the path needs; nil removes the value.
+	// write returns data with the value set at a path, and adds the parents that are missing; nil removes the value.
 	write func(data []byte, value any, path []any) ([]byte, error)
 }
 
@@ -133,7 +133,7 @@ func setServer(wanted map[string]any, value any, path []any) (block string, err 
 	return block, err
 }
 
-// cutTOML cuts out of a text the tables of a server, or an item; which is the server's name or the item's index. It
+// cutTOML cuts a server's tables or an item out of a text. The argument which is the server's name or item's index. It
 // returns the text before the first cut, and the rest. Comments and blank lines before another table stay.
 func cutTOML(text, table string, which any) (before, behind string) {
 	var kept [2]strings.Builder

@@ -15,7 +15,7 @@ import (
 // HookState is whether a client runs the hooks of this program.
 type HookState string
 
-// The states. A client without known hooks has an empty one.
+// The states. The state is empty for a client for which this program has no hooks.
 const (
 	HooksMissing  HookState = "no"
 	HooksThere    HookState = "yes"
@@ -55,7 +55,7 @@ type hookFile struct {
 var errSlowHooks = errors.New("hooks are not for npx, which takes too long for what runs with each todo: " +
 	"npm install --global todo-mcp, then todo-mcp install --hooks")
 
-// hookFile returns the edit of a client's file of hooks in change; it adds a missing one. Hooks use the server's store.
+// hookFile returns a client's file of hooks. It adds its edit to change if missing. Hooks use the server's store.
 func (c Client) hookFile(m Machine, o Options, server Server, change *Change) (h hookFile, err error) {
 	command, unknown := m.Command(c.IsDesktop)
 	h = hookFile{hookSetup: c.hooks, host: c.Name, machine: m, shell: shell.POSIX, store: storeOf(server.Args), err: unknown}
@@ -75,7 +75,7 @@ func (c Client) hookFile(m Machine, o Options, server Server, change *Change) (h
 	return h, err
 }
 
-// tell makes the hooks tell the server at an address, unless that is empty.
+// tell makes the hooks pass events to the server at the address base. An empty base changes nothing.
 func (h *hookFile) tell(base string) {
 	if base != "" {
 		h.server = []string{serverFlag, base}
@@ -173,14 +173,14 @@ func (h hookFile) isTrusted(p place, servers map[string]any) bool {
 
 var capital = regexp.MustCompile(`\B[A-Z]`)
 
-// place is a hook of this program in a file, or its plugin.
+// place is where a client's file of hooks has a hook or the plugin of this program.
 type place struct {
 	event, matcher string
 	path           []any
 	command        string
 }
 
-// called returns the command of a hook of this program, or the former tool that it calls; empty for any other hook.
+// called returns what a hook of this program calls: a command, or formerTool. It is empty for any other hook.
 func (h hookFile) called(value any) string {
 	hook, _ := value.(map[string]any)
 	command, _ := cmp.Or(hook["command"], hook["bash"]).(string)
@@ -288,7 +288,7 @@ func (h hookFile) install(kinds []Kind) error {
 	return cmp.Or(err, h.setStatusLine(true))
 }
 
-// brief sets, for the last change in h.shown, what the hook calls at which event; an empty event changes nothing.
+// brief adds to the last change in h.shown what the hook calls, and at which event. An empty event changes nothing.
 func (h hookFile) brief(calls, event string) {
 	if n := len(h.shown); n > 0 && event != "" {
 		h.shown[n-1].calls, h.shown[n-1].event = calls, event
@@ -317,7 +317,7 @@ func (h hookFile) setStatusLine(comes bool) error {
 	return nil
 }
 
-// calls returns the command for an entry.
+// calls returns the command that the hook of an entry runs.
 func (h hookFile) calls(e hookEntry) secret {
 	flag := map[Kind]string{Finish: " " + finishFlag, Wake: " " + wakeFlag}[e.kind]
 	return h.command(hookName+flag, h.server...)

@@ -83,7 +83,7 @@ func (s Server) String() string {
 	return u.String()
 }
 
-// shownArgs returns the arguments that call a package, flags without values, and an ellipsis for each other.
+// shownArgs returns the arguments for people: flags without =value, the package of npx, and ellipses for all others.
 func (s Server) shownArgs() []string {
 	shown, n := slices.Clone(s.Args), s.fromPackage()
 	for i, arg := range shown {
@@ -166,7 +166,7 @@ func (c Client) open(m Machine, o Options) (serversFile, error) {
 	return c.read(m, o, paths[max(usual, 0)])
 }
 
-// read reads a file with servers; one that is edited by hand counts as empty.
+// read reads a file with servers. A file that a person has to edit (see ByHand) counts as empty.
 func (c Client) read(m Machine, o Options, path string) (f serversFile, err error) {
 	var entries map[string]any
 	o.Blank = o.Blank || c.ByHand()
@@ -218,7 +218,7 @@ func isServed(address string, hasOwn bool) bool {
 	return isHere && u.EscapedPath() == mcpPath && len(query) == 0 && u.Fragment == ""
 }
 
-// runnerForm matches the words before the package in a command of npx, bunx or pnpx, perhaps by cmd; a word is a line.
+// runnerForm matches the words, one a line, before the package in a command of npx, bunx or pnpx, perhaps run by cmd.
 var runnerForm = regexp.MustCompile(`^(?:(?:.*[/\\])?cmd(?:\.exe)?\n/c\n)?(?:.*[/\\])?(?:npx|bunx|pnpx)(?:\.cmd|\.exe)?\n(?:-.*\n)*`)
 
 // fromPackage returns the index of the first argument after the package that npx or the like runs; 0 for others.

@@ -34,7 +34,7 @@ type Notice struct {
 // Test returns a notice that a person sends to see whether notices arrive.
 func Test() Notice { return Notice{ID: board.NewID(), Event: "test", Time: time.Now()} }
 
-// eventOf is the word for a state.
+// eventOf returns the name of a state's event: "left_open" for "left open".
 func eventOf(s todo.State) string { return strings.ReplaceAll(string(s), " ", "_") }
 
 // forms has for each event a sentence, ntfy's emoji and priority (3 is the default), and how long a list must be in the

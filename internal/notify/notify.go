@@ -110,7 +110,7 @@ func (n *Notifier) watch(ctx context.Context) {
 	}
 }
 
-// look reads the states of lists and sends the notices that are due. It reports whether to look again without a change.
+// look reads the states of lists and sends due notices. It reports whether to look again soon even if no list changes.
 func (n *Notifier) look(ctx context.Context, end bool) (again bool) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
@@ -154,7 +154,7 @@ func (n *Notifier) read(ctx context.Context, now time.Time) (map[string]*account
 	return groups, err
 }
 
-// tell sends a notice of a group, unless another process sent it or a limit is reached; then, too, it counts as sent.
+// tell sends a group's notice, unless another process sent it or a limit is reached. One over a limit counts as sent.
 func (n *Notifier) tell(ctx context.Context, f *account.Group, now time.Time) error {
 	id, state := f.Main.List.ID, f.State()
 	earlier, err := n.Lists.Claim(ctx, f.Main.List, "notice "+string(state), sameAfter)

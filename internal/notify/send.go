@@ -117,7 +117,7 @@ func (t Target) sign(h http.Header, id string, body []byte) {
 	}
 }
 
-// failure returns why no answer came. It does not wrap the error of the HTTP client, which quotes the address and the answer.
+// failure returns why no answer came. It hides the HTTP client's error, which quotes the address and the answer.
 func failure(err error) error {
 	var timeout net.Error
 	var code syscall.Errno

@@ -17,7 +17,7 @@ const (
 
 // tracker decides which lists a person gets notices of, and when. It knows only the lists of the last call of see.
 type tracker struct {
-	began time.Time         // states from before are not told
+	began time.Time         // no notice is sent of a state that is older
 	lists map[string]*track // by the main list's id
 }
 

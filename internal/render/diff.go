@@ -102,7 +102,7 @@ func LeftOut(s todo.Snapshot) string {
 	return Quoted(texts...)
 }
 
-// Quoted returns the beginnings of texts in quotes, of more than four the first three: “Read”, “Write”, “Test”, 2 more.
+// Quoted returns the beginnings of texts in quotes, but of five or more only three: “Read”, “Write”, “Test”, 2 more.
 func Quoted(texts ...string) string {
 	var parts []string
 	for n, text := range texts {

@@ -106,7 +106,7 @@ func StateWord(s todo.Snapshot, state todo.State) string {
 func ShortID(id string) string { return Safe(id[:min(shortID, len(id))]) }
 
 // Standing returns a line on a group: its state and since when, what its agent asks, what replaced its main list (see
-// [PutAway]), its place and its client. A list without items and agent has no state in it, unless it is archived.
+// [PutAway]), its place and its client. The line of a list without items and agent has no state, except "archived".
 func Standing(f account.Group, asks string, now time.Time, lists ...todo.Snapshot) string {
 	s := f.Main
 	word := StateWord(s, f.State())

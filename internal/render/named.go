@@ -16,7 +16,7 @@ const minPrefix = 4 // the minimum length of the beginning of an id: a shorter o
 // decides:
 //
 //  1. the id;
-//  2. the name that the user gave the list, of several lists with it the first;
+//  2. the name that the user gave the list; only the first list, if several have the name;
 //  3. the title, with or without the sub-agent, in any case;
 //  4. the beginning of the id, four characters or more;
 //  5. the beginning of the title;
@@ -102,7 +102,7 @@ func Matches(l todo.Snapshot, agent, text string) bool {
 	return says || l.Saying(text) != "" || len(text) >= minPrefix && strings.HasPrefix(l.List.ID, text)
 }
 
-// Found reports whether a list [Matches] a text, and returns the title or item with it, empty if neither has it.
+// Found reports whether a list [Matches] a text, and returns the title or item that has the text; empty if none has.
 func Found(l todo.Snapshot, agent, text string) (said todo.Said, ok bool) {
 	whole := l.Saying(text)
 	return todo.Said{Revision: l.Revision, Updated: l.Updated, Text: todo.Cut(whole, todo.MaxTitle)}, Matches(l, agent, text)

@@ -62,9 +62,9 @@ func replaceUnsafe(text string, escape func(part string) string) string {
 	return b.String()
 }
 
-// isAllowed reports whether a rune may be shown after prev: a visible one, a space, or an invisible one that changes
-// how prev is drawn. Several of the latter could hide data, and in Latin they would only make different words look
-// the same. Unassigned runes count as visible: they may be emoji newer than Go's tables.
+// isAllowed reports whether a rune may be shown after prev: a visible rune, a space, or an invisible rune that changes
+// how prev is drawn. A series of invisible runes could hide data; after Latin letters they would only make different
+// words look the same. Unassigned runes count as visible: they may be emoji newer than Go's tables.
 func isAllowed(prev, r rune) bool {
 	switch {
 	case r >= ' ' && r <= '~':

@@ -16,7 +16,7 @@ type Agent struct {
 	Glyph string // the id of its icon; "agent" for most
 }
 
-// Writer returns who made a revision: the text agent, with the signed-in user if any; for a person the user, else you.
+// Writer returns who made a revision: "AGENT for USER", or "AGENT" without a user; for a person the user, else you.
 func Writer(w todo.Writer, agent, you string) string {
 	if w.Person {
 		return cmp.Or(Safe(w.User), you)
@@ -24,7 +24,7 @@ func Writer(w todo.Writer, agent, you string) string {
 	return strings.TrimSuffix(agent+" for "+Safe(w.User), " for ")
 }
 
-// AgentOf returns the agent of a client by its name in MCP. An unknown client keeps its name; by default "An agent".
+// AgentOf returns the agent of a client by its name in MCP. An unknown client keeps its name; "An agent" for none.
 func AgentOf(name string) Agent {
 	c := clients.Find(name)
 	return Agent{cmp.Or(c.Title, Safe(name), "An agent"), cmp.Or(c.Glyph, "agent")}
@@ -80,8 +80,8 @@ func When(t, now time.Time) string {
 	return Moment(t, now)
 }
 
-// Moment returns a time in a short form: for today and the future the time of day, for the six days before the weekday
-// and the time of day, for earlier days the date, with the year unless it is the current one.
+// Moment returns a time in a short form: "15:04" for today and the future, "Mon 15:04" for the six days before today,
+// and "2 Jan" for earlier days, with the year unless it is the current one.
 func Moment(t, now time.Time) string {
 	t = t.In(now.Location())
 	switch days := DaysAgo(t, now); {

@@ -24,7 +24,7 @@ import (
 // opened before [Place.Open], and no file is made before the first save.
 type Place struct{ File, URL string }
 
-// Opened is an open store. Functions of only some stores are nil in others. A wrapper replaces only the field Store.
+// Opened is an open store. A function that its kind of store lacks is nil. A wrapper replaces only the field Store.
 type Opened struct {
 	board.Store
 	// Observer is told of writes and reads of lists; it may be nil.

@@ -25,7 +25,7 @@ type Chat struct {
 	Agent  string `json:"agent,omitempty"`
 	Title  Topic  `json:"title,omitzero"`
 	// Doing is what its agent does, and Asks what it asks a person, in one line of at most [MaxTitle] runes.
-	// Since is when the agent began that or, if it works, was last heard of, give or take five minutes.
+	// Since is when the agent began to do or ask that; if it works, when that was last heard, to five minutes.
 	Doing  Doing     `json:"doing,omitempty"`
 	Asks   string    `json:"asks,omitempty"`
 	Since  time.Time `json:"since,omitzero"`
@@ -66,7 +66,7 @@ func (c *Chat) Serve(by Here) {
 	c.Here[0] = by
 }
 
-// Leave notes that a process no longer serves the chat. It ends all that have an Until, too: they share one session.
+// Leave ends a process's service of the chat, and that of all processes with an Until: they share one session.
 func (c *Chat) Leave(process string, at time.Time) {
 	for i, h := range c.Here {
 		if h.Process == process || h.Process != "" && !h.Until.IsZero() {
@@ -140,7 +140,7 @@ func (c *Chat) Use(at time.Time) {
 	}
 }
 
-// GoOn notes that the chat has not ended. A prompt, call or write of the chat shows that; an event may come late.
+// GoOn notes that the chat has not ended. A prompt, call or write shows that; other events may come after the end.
 func (c *Chat) GoOn() { c.Ended, c.Why = time.Time{}, "" }
 
 // End notes that the chat ended, and why.
@@ -187,9 +187,9 @@ const (
 // topicAge is for how long a topic counts that is not [FromHost].
 const topicAge = time.Hour
 
-// Titled sets the topic to [OneLine] of t if there is none, a list took the current one, or it no longer counts. Else t
-// replaces it if its source is better or, except for [FromPrompt], the same; while the agent asks a person, only
-// [FromHost] does. A topic [FromHost] that equals Host is ignored.
+// Titled sets the topic to [OneLine] of t if there is none, if a list took the current one, or if that is too old. Else
+// t must have a better source or, except for [FromPrompt], the same one; while the agent asks a person, it must be
+// [FromHost]. A topic [FromHost] that equals Host is ignored.
 func (c *Chat) Titled(t Topic, at time.Time) {
 	old := c.Title
 	t.Text, t.At, t.Host = OneLine(t.Text, MaxTitle), at.Round(0).UTC(), old.Host
@@ -223,7 +223,7 @@ type Agent struct {
 	Since time.Time
 }
 
-// And returns the agent with what c does instead, if that ranks higher: asking, then working, then resting.
+// And returns the agent with what c does, if c goes on and that ranks higher: to ask, then to work, then to rest.
 func (a Agent) And(c Chat) Agent {
 	rank := func(does Doing, asks string) int {
 		if asks != "" {

@@ -98,7 +98,7 @@ func (s Snapshot) Check() error {
 	return nil
 }
 
-// Equal reports whether two snapshots of one list are equal in all but Report, Worked and Other.
+// Equal reports whether two snapshots are of one list, and equal in all but List, Report, Worked and Other.
 func (s Snapshot) Equal(o Snapshot) bool {
 	id := s.List.ID
 	s.List, s.Report, s.Worked, s.Other = o.List, o.Report, o.Worked, o.Other

@@ -84,8 +84,8 @@ func (d *Draft) taken(i Item) error {
 
 // Take gives an item an owner, or puts it in progress, or both. It returns a [*TakenError] if another
 // agent that is present owns the item by another name, or put it in progress. With [Next] it takes the
-// first item that is pending, or in progress but left by its agent; that waits for no open item; and
-// that no other present agent has. It returns the id of the item; empty if there is none.
+// first item that waits for no open item, that no other present agent has, and that is pending or was
+// left in progress by its agent. It returns the id of the item; empty if there is none.
 func (d *Draft) Take(id, owner string, begins bool) (string, error) {
 	waiting := OpenWaits(d.next.Items)
 	for n := range d.next.Items {

@@ -59,7 +59,7 @@ func (d *Draft) Changed() bool {
 		n.Deleted != b.Deleted || !slices.Equal(n.Later, b.Later) || !slices.EqualFunc(b.Items, n.Items, Item.equal)
 }
 
-// Begun returns the items that the change puts in progress; running has these and others that its author began.
+// Begun returns the items that the change puts in progress; running also has items that its author began before.
 func (d *Draft) Begun() (begun, running []Item) {
 	find := Near(d.Before.Items)
 	for n, item := range d.next.Items {
@@ -83,7 +83,7 @@ func (d *Draft) Archive(away bool, replacedBy string) {
 // StayLeft keeps the list archived, although its items change, if another list replaced it.
 func (d *Draft) StayLeft() { d.archives = d.Before.ReplacedBy != "" }
 
-// BringsBack reports whether the change says that the list is not archived.
+// BringsBack reports whether the change explicitly sets the list to not archived.
 func (d *Draft) BringsBack() bool { return d.archives && !d.next.Archived }
 
 // Explain sets [Snapshot.Explanation].
@@ -278,7 +278,7 @@ func (d *Draft) isAnother(line Line, item Item) bool {
 		slices.ContainsFunc(d.next.Items, func(i Item) bool { return i.Key != "" })
 }
 
-// insert adds a pending item for a line that has a text, which the caller sets. It returns the index; -1 for none.
+// insert adds a pending item, still without text, for a line that has a text. It returns the item's index; -1 for none.
 func (d *Draft) insert(view View, line Line) int {
 	n := ItemNumber(line.ID)
 	if line.Text == "" || n == 0 && !view.Keys {
@@ -343,9 +343,9 @@ func (s Step) Changes(shown, newest Snapshot) bool {
 	})
 }
 
-// Settle completes and checks a draft, and adds to a report what the writer is told. It keeps what people
-// did, and what other agents have. saw is what the writer was shown. It returns [ErrMirrored], [ErrCycle], a
-// [*TakenError], or an [*InputError] for a list that grows beyond [CheckSize].
+// Settle completes and checks a draft, and adds to a report what the writer is told. It protects people's edits
+// and other agents' items from the draft. saw is the revision that the writer was shown. It returns [ErrMirrored],
+// [ErrCycle], a [*TakenError], or an [*InputError] for a list that grows beyond [CheckSize].
 func (s Step) Settle(d *Draft, saw Snapshot, report *Report) error {
 	report.Kept = d.applyEdits(saw, len(s.Sent.Lines) > 0)
 	var err error
@@ -369,7 +369,7 @@ func (s Step) Settle(d *Draft, saw Snapshot, report *Report) error {
 	if cycle != nil && !d.Before.List.Mirrored && !s.Mirrors {
 		return cycle
 	}
-	// A merge may exceed what variants check. A list that does not grow is never refused.
+	// Variants check sizes before a merge; a merged list may be larger. A list that does not grow is never refused.
 	was, now := d.Before.all(), d.next.all()
 	if len(now) > len(was) || Size(now) > Size(was) {
 		if err := CheckSize(now); err != nil {

@@ -32,7 +32,7 @@ const (
 )
 
 // Edit is one thing that a person does to a list. All front ends make the same edits; as JSON, one is
-// the body of the panel's POST /lists/{id}/edit. A kind uses those fields after Do that it needs.
+// the body of the panel's POST /lists/{id}/edit. The kind in Do decides which of the other fields are used.
 type Edit struct {
 	Do     EditKind `json:"do"`
 	Item   string   `json:"id,omitempty"` // the item's id
@@ -41,12 +41,12 @@ type Edit struct {
 	To     int      `json:"to,omitempty"`   // an index, from 0; outside the list it means the nearer end
 	// Lines are all items, in core statuses. A line keeps the item with its id or text. Empty, not nil, clears all.
 	Lines []Line `json:"lines,omitzero"`
-	// After adds an item to [Snapshot.Later], and Later are the texts of all items there; nil leaves
-	// them. If no turn is known to be under way, the items are added to the list.
+	// After makes an added item go to [Snapshot.Later]. Later replaces the texts of all items there, unless it
+	// is nil. If no turn is known to be under way, the items are added to the list.
 	After    bool     `json:"after,omitempty"`
 	Later    []string `json:"later,omitzero"`
 	Revision int64    `json:"revision,omitempty"`
-	// Seen is the revision that the person saw, from which edits of items are merged; 0 is the newest.
+	// Seen is the revision that the person saw, the base for merging edits of items; 0 means the newest.
 	Seen int64 `json:"seen,omitempty"`
 	From int64 `json:"from,omitempty"`
 	// Operation identifies an edit that may be sent again; else it is empty.
@@ -137,7 +137,7 @@ func (e Edit) checkLines() error {
 	return nil
 }
 
-// Edit makes an edit that needs no other revision; [ErrItemGone] if it needs an item and none has the id.
+// Edit makes an edit that needs no other revision. It returns [ErrItemGone] if it needs an item that does not exist.
 func (d *Draft) Edit(e Edit) error {
 	items, at := d.next.Items, indexOf(d.next.Items, e.Item)
 	if later := indexOf(d.next.Later, e.Item); later >= 0 && e.Do == EditText {

@@ -23,7 +23,7 @@ func (p Problem) String() string {
 
 // SizeError refuses a list of too many items, or of too much text.
 type SizeError struct {
-	Items int // how many it would have, where these are too many
+	Items int // the number of items that the list would have; 0 if only Size is too large
 	Size  int // in bytes, see [Size]
 }
 

@@ -28,10 +28,10 @@ const (
 	Blocked    Status = "blocked"
 )
 
-// rule is what holds for a status.
+// rule has the properties of a core status.
 type rule struct {
 	status    Status
-	as        Status // the status as which a variant without a word for this one shows it; empty if it leaves it out
+	as        Status // shown instead in variants that have no word for this status; empty if they hide the item
 	settled   bool
 	hasReason bool
 }
@@ -92,7 +92,7 @@ type Item struct {
 	Said       bool       `json:"said,omitempty"`       // an agent sent the status as a core word, see [View.Unlisted]
 	PersonEdit PersonEdit `json:"person_edit,omitzero"` // what a person made of the text
 
-	// Created, Started (first) and Ended (while settled) are UTC; zero if that has not happened.
+	// When the item was added, first put in progress, and settled, in UTC; zero if it was not. Reopening clears Ended.
 	Created time.Time `json:"created,omitzero"`
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
@@ -101,7 +101,7 @@ type Item struct {
 // ActiveText returns the text to show while the item is in progress.
 func (i Item) ActiveText() string { return cmp.Or(i.Active, i.Text) }
 
-// Title returns the text to show in the item's status.
+// Title returns the text to show: the active text while the item is in progress, else Text.
 func (i Item) Title() string {
 	if i.Status == InProgress {
 		return i.ActiveText()
@@ -151,16 +151,16 @@ func (i *Item) setText(text string) {
 	i.Text = text
 }
 
-// Line is an item as a variant writes it: as the caller sent it, or in a result as the caller is shown it.
+// Line is an item in a variant's form: in a call as the caller sent it, in a result as the caller is shown it.
 type Line struct {
 	ID     string `json:"id,omitempty"` // empty when the caller sent none
 	Text   string `json:"text"`
 	Title  string `json:"-"`      // what people are shown in a result: Active if the item is shown in progress, else Text
 	Active string `json:"-"`      // empty in variants without one, and where a person writes
 	Status string `json:"status"` // in the variant's words
-	// These are what a write says of an item, never in a result. nil leaves a field as it is, and an
-	// empty text removes it. A reason has no effect in a status that has none. WaitsFor names the
-	// items that come first, as the view shows their ids.
+	// Only the lines of a write have these fields, those of a result never. nil leaves the item's value as it is,
+	// and an empty text removes it. A reason has no effect in a status that has none. WaitsFor has the ids, as
+	// the view shows them, of the items that come first.
 	Reason   *string  `json:"-"`
 	Priority *string  `json:"-"`
 	DueDate  *string  `json:"-"`
@@ -235,9 +235,9 @@ func (v View) Lines(items []Item) []Line {
 	return lines
 }
 
-// Core returns the core status for one of the view's words. If several statuses share the word, it is the
-// status that is spelled like it, else the first of [Statuses]. For other words ok is false, except for a
-// core status if [View.Unlisted] allows it.
+// Core returns the core status for one of the view's words. If several statuses share the word, Core returns the one
+// whose own name is the word, else the first of them in the order of [Statuses]. For other words it returns false,
+// except for the name of a core status if [View.Unlisted] is true.
 func (v View) Core(word string) (Status, bool) {
 	s := Status(word)
 	if v.Words[s] == word {

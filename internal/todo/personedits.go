@@ -8,10 +8,10 @@ import (
 
 // This file protects people's edits from agents that repeat old states (docs/spec/variants.md, "A person's edits").
 
-// MaxRepeats is how often an agent that sends what a person replaced is told so. After that its wish counts.
+// MaxRepeats is how often an agent is told that it sent what a person replaced. After that, what it sends is accepted.
 const MaxRepeats = 3
 
-// PersonEdit is a person's edit of an item's text, or of the order of the items, which is their ids with commas.
+// PersonEdit is a person's edit of an item's text, or of the items' order. An order is written as ids with commas.
 type PersonEdit struct {
 	Text     string `json:"text,omitempty"`     // the person's; if the item, or list, has another, an agent overrode it
 	Replaced string `json:"replaced,omitempty"` // the wordings, or orders, that people replaced, one a line
@@ -38,8 +38,8 @@ func (e PersonEdit) has(text string) bool {
 	return slices.ContainsFunc(e.wordings(), func(w string) bool { return Fold(w) == folded })
 }
 
-// replacing returns the edit after a person replaced the other texts by to, in a revision. It remembers
-// [MaxReplaced] replaced texts: the last ones, and the first, which an agent wrote.
+// replacing returns the edit after a person put the text to in place of others, in a revision. It remembers at most
+// [MaxReplaced] replaced texts: the latest ones, and the very first, which an agent wrote.
 func (e PersonEdit) replacing(to string, revision int64, others ...string) PersonEdit {
 	var replaced []string
 	for _, w := range append(others, e.wordings()...) {
@@ -53,8 +53,9 @@ func (e PersonEdit) replacing(to string, revision int64, others ...string) Perso
 	return PersonEdit{Text: to, Replaced: strings.Join(replaced, "\n"), Revision: revision}
 }
 
-// stays reports whether a person's wording or order stays although an agent sent another one. It does if people once
-// replaced the one that was sent, and the agent does not insist. If the one sent is new, stays clears the edit.
+// stays reports whether a person's wording or order stays although an agent sent another one. It stays if people once
+// replaced what the agent sent (isReplaced), no agent overrode the person's one yet (isOverridden), and the repeats
+// are fewer than [MaxRepeats]. If neither flag is set, what the agent sent is new, and stays clears the edit.
 func (e *PersonEdit) stays(isOverridden, isReplaced bool) bool {
 	if !isReplaced && !isOverridden {
 		*e = PersonEdit{}
@@ -129,7 +130,7 @@ func placesOf(items []Item) map[string]int {
 	return place
 }
 
-// placesOf returns the indexes of items by their ids, and by those that callers of the view gave them.
+// placesOf returns the indexes of items by id and, in a view with keys, also by the key that a caller gave the item.
 func (v View) placesOf(items []Item) map[string]int {
 	places := placesOf(items)
 	for i, item := range items {
@@ -140,7 +141,7 @@ func (v View) placesOf(items []Item) map[string]int {
 	return places
 }
 
-// inOrderOf returns items in the order of other. Items that are not in other stay behind their predecessor, or last.
+// inOrderOf sorts items in the order of other. An item that other lacks stays behind its predecessor or at the end.
 func inOrderOf(other, items []Item) []Item {
 	place, rank, last := placesOf(other), make(map[string]int, len(items)), -1
 	for _, item := range items {
@@ -182,7 +183,7 @@ func Excerpt(text string) string {
 	return Cut(text, maxExcerpt) + "…"
 }
 
-// shortened returns the short forms of a long text that agents may write for it; none for others.
+// shortened returns the short forms that agents may write for a long text; none if the text is short.
 func shortened(text string) []string {
 	return slices.DeleteFunc([]string{Excerpt(text), Told(text)}, func(form string) bool { return form == text })
 }

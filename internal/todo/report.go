@@ -13,8 +13,8 @@ type Report struct {
 	Titled  string       `json:"titled,omitempty"`
 	Ordered []string     `json:"ordered,omitempty"`
 	By      Others       `json:"by,omitempty"` // who made the changes in Unseen
-	// Kept is what stays as a person made it, although the agent was told of that and sent the old state again:
-	// items (for [Changed], Before has the agent's text), and with [Moved] the order, which is in Ordered.
+	// Kept is what stays as a person made it, although the agent sent the old state again. Of a [Changed] item,
+	// Before has the text that the agent sent. [Moved] stands for the order of all items, which is in Ordered.
 	Kept []Difference `json:"kept,omitempty"`
 	Held []Item       `json:"held,omitempty"` // items that another agent has, which the write would have ended
 	// Elsewhere is the id of the list if the call changed an item of an earlier list of the conversation.
@@ -94,7 +94,7 @@ func (r *Report) Tell(base, newest Snapshot, sent *Sent, isKnown, isWrite bool) 
 
 func texts(items []Item) []string { return each(items, func(i Item) string { return i.Text }) }
 
-// each returns a text of each value.
+// each returns the texts that the function of returns for the values.
 func each[T any](values []T, of func(T) string) []string {
 	out := make([]string, len(values))
 	for n, v := range values {

@@ -32,7 +32,7 @@ func (s *Sent) named(items []Item) (count int) {
 	return count
 }
 
-// match is the function match without the ids of the lines.
+// match calls the function match with the lines of the write, but without their ids.
 func (s *Sent) match(items []Item) []*Item {
 	lines := slices.Clone(s.Lines)
 	for n := range lines {
@@ -51,9 +51,9 @@ func (s *Sent) Count(items []Item) (n int) {
 	return n
 }
 
-// Continues reports whether the write shows that its agent knows a list as its agents were shown it:
-// the write has four fifths of the list's items, and at least two, or the only item of the current list. If
-// agents finished items, the write also has one of these as finished, unlike a similar plan for another task.
+// Continues reports whether the write shows that its agent knows a list; shown is the list as its agents were shown it.
+// The write must have four fifths of the list's items, and at least two, or the only item of the current list. If
+// agents finished items, it must have one of these as finished, which a similar plan for another task does not.
 func (s *Sent) Continues(shown Snapshot, isCurrent bool) bool {
 	all, n := len(shown.Items), 0
 	if 5*len(s.Lines) < 4*all {
@@ -77,8 +77,8 @@ func (s *Sent) Keeps(list Snapshot) bool {
 	return 2*s.Count(open) >= len(open) && s.Count(list.Items) >= min(2, len(s.Lines), len(list.Items))
 }
 
-// saysItself returns a function that reports whether the write gives an item the status that others
-// gave it since base: the agent knows of that change in another way, such as by the page in its chat.
+// saysItself returns a function that reports whether a difference is a status that others set since base and that
+// the write sends, too. The agent then knows of this change already, such as by the page in its chat.
 func (s *Sent) saysItself(base Snapshot) func(Difference) bool {
 	sent := make(map[string]string)
 	for n, item := range match(s.View, base.Items, s.Lines) {

@@ -74,7 +74,7 @@ type Snapshot struct {
 	// Lapsed is true if Archived is by age alone: nobody changed the open list for [LapseAfter]. It is never stored.
 	Lapsed     bool   `json:"-"`
 	ReplacedBy string `json:"replaced_by,omitempty"` // the list that archived this one; or empty
-	// Deleted is true after a person deleted the list: no query finds it, and after a day the store removes it.
+	// Deleted is true after a person deleted the list. Most queries leave it out, and after a day the store removes it.
 	Deleted bool   `json:"deleted,omitempty"`
 	Writer  Writer `json:"writer,omitzero"`
 	// Other is the newest earlier revision by the other kind of writer, where people are one kind and all
@@ -97,7 +97,7 @@ func (s Snapshot) Follows(before Snapshot) bool {
 	return s.Revision == before.Revision+1 || before.Revision == 0 && s.Revision > 0
 }
 
-// IsNewer reports whether a snapshot is of a later revision of its list, or of a later state of its agent.
+// IsNewer reports whether a snapshot has a later revision of its list than another, or a later state of its chat.
 func (s Snapshot) IsNewer(than Snapshot) bool {
 	return s.Revision > than.Revision || s.Revision == than.Revision && s.Stood > than.Stood
 }

@@ -120,7 +120,7 @@ func checkWaits(items []Item) error {
 			waiting[i.ID] = i.Waits()
 		}
 	}
-	// Items that wait for no item left are removed, again and again. If some items remain, there is a cycle.
+	// Items that wait for none of the remaining items are removed, as long as there are any. The rest is a cycle.
 	isLeft := func(id string) bool { return waiting[id] != nil }
 	for before := -1; before != len(waiting); {
 		before = len(waiting)

@@ -131,8 +131,8 @@ func (m *model) openWanted() {
 	}
 }
 
-// standing returns the state of a list, without its sub-agents' lists. Until the source has sent its state, the agent
-// of a list counts as here; of an archived list or of a chat without a list, as away.
+// standing returns the state of a list, without its sub-agents' lists. Until the source has sent a list's state, its
+// agent counts as here, but that of a chat without a list as away. The agent of an archived list is always away.
 func (m *model) standing(s todo.Snapshot) todo.Standing {
 	said, isSaid := m.standings[s.List.ID]
 	agent := todo.Agent{Here: !s.Archived && !said.State.Rests() && (isSaid || !s.IsChat()), Asks: said.Asks, Since: said.Since}
@@ -218,8 +218,8 @@ func (m *model) edited(e edit, before todo.Snapshot, out board.Outcome, err erro
 	}
 }
 
-// inverse returns the edit that undoes e; after is the revision that e made. The undo goes back to the revision just
-// before after, not to the one that the person saw: the agent may have written in between.
+// inverse returns the edit that undoes e; after is the revision that e made. The undo goes back to the revision that e
+// changed. This may be newer than the one that the person saw: the agent may have written in between.
 func (e edit) inverse(after todo.Snapshot) edit {
 	return edit{todo.Edit{Do: todo.EditUndo, From: after.Revision - 1, Seen: after.Revision}, e.list}
 }

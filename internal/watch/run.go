@@ -95,7 +95,7 @@ func run(ctx context.Context, source Source, tty tcell.Tty, o Options) (err erro
 	return nil
 }
 
-// follow passes the source's lists to the loop; standings of all lists first, since the board is sorted by them.
+// follow passes the source's lists to the loop. The standings of all lists come first: the board is sorted by them.
 func (v *viewer) follow(ctx context.Context) error {
 	show := func(lists []todo.Snapshot, all bool) {
 		if all {

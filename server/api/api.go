@@ -61,8 +61,8 @@ type foundList struct {
 
 // lists answers with a page of lists as [render.ListDocument], last changed first, with Seq below ?before=. The first
 // page begins with present chats without a list, whose revision is 0. A list that changes while they are read may be
-// missing. With ?search= the page has only lists that contain a text, as [foundList]; with ?history=true also those of
-// which an earlier revision did.
+// missing. With ?search= the page has only lists that contain that text, as [foundList]. With ?history=true it also has
+// lists of which only an earlier revision contains it.
 func lists(w http.ResponseWriter, r *edge.Request) error {
 	query := r.URL.Query()
 	text := todo.Cut(strings.TrimSpace(query.Get("search")), todo.MaxTitle)
@@ -107,7 +107,7 @@ func lists(w http.ResponseWriter, r *edge.Request) error {
 	})
 }
 
-// formOf returns the form of a list in an answer; nil if text is neither in the list nor, by said, in its history.
+// formOf returns the form of a list in an answer; nil if neither the list nor an earlier revision in said has text.
 func formOf(l todo.Snapshot, text string, said map[string]todo.Said) any {
 	if text == "" {
 		return render.Document(l)
@@ -156,8 +156,8 @@ func history(w http.ResponseWriter, r *edge.Request) error {
 	})
 }
 
-// writePage answers with the first entries: at most ?limit= of them and most bytes, after a look at up to [maxListed].
-// If there are more, the header Link has the next page, by the parameter name and the place of the last entry.
+// writePage answers with the first entries: at most ?limit= entries, most bytes, and only entries among the first
+// [maxListed]. If there are more, the header Link has the next page: the parameter name set to the last entry's place.
 func writePage(w http.ResponseWriter, r *edge.Request, most int, name string, entries iter.Seq2[entry, error]) error {
 	limit, err := r.QueryNumber("limit", 0)
 	if err != nil {
@@ -212,7 +212,7 @@ func (p *page) add(form any) error {
 	return nil
 }
 
-// link sets the header Link (RFC 8288) to another page of the answer: the request's query with a cursor.
+// link sets the header Link (RFC 8288) to another page of the answer: the query with the parameter cursor set to at.
 func link(w http.ResponseWriter, relation string, query url.Values, cursor string, at int64) {
 	query.Set(cursor, strconv.FormatInt(at, 10))
 	w.Header().Set("Link", fmt.Sprintf("<?%s>; rel=%q", query.Encode(), relation))

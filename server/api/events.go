@@ -185,7 +185,7 @@ type toolUse struct {
 	Input   struct {
 		Todos []todoItem `json:"todos"`
 	} `json:"input"`
-	// Parent is the first block of the main agent's list, in a sub-agent's call: a front end can skip such calls.
+	// Parent, in a sub-agent's call, is the id of the main agent's first block. A front end can skip calls with it.
 	Parent string `json:"parent_tool_use_id,omitempty"`
 }
 
@@ -292,9 +292,9 @@ func workspace(w http.ResponseWriter, r *edge.Request) error {
 	return edge.WriteJSON(w, http.StatusOK, answer)
 }
 
-// addHistory adds a page of a chat's messages, oldest first, each also in the form that a front end parses it into.
-// wanted is the id or name of a list that the chat held, newest the list it holds now. Numbers of messages run over all
-// lists of the chat; the page has those below before (0: all). more is the number below which there are more, or 0.
+// addHistory adds a page of a chat's messages, oldest first, to History, and in a front end's parsed form to Messages.
+// wanted is the id or name of a list that the chat held, newest the list it holds now. Messages are numbered across all
+// lists of the chat; the page has those below before (0: all). more is before for the next page; 0 for none.
 func (a *workspaceAnswer) addHistory(r *edge.Request, wanted string, newest todo.Snapshot, before int64) (more int64, err error) {
 	if wanted == newest.List.Name {
 		wanted = newest.List.ID

@@ -65,7 +65,7 @@ func sameOrigin(to *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// failed wraps an error of a request to the issuer, shortened since it may quote an answer.
+// failed returns an error with the text of cause, cut and without control characters: it may quote the issuer's answer.
 func failed(what string, cause error) error {
 	return fmt.Errorf("%s: %s", what, todo.Cut(strings.Map(visible, cause.Error()), maxQuoted))
 }
@@ -135,8 +135,8 @@ func (i *Issuer) Check(ctx context.Context, text string) (Grant, error) {
 	return Grant{Identity: id, Expires: token.Expiry}, err
 }
 
-// isOutage reports whether a token was not verified because the issuer's keys could not be read. Only the beginning of
-// the error's text tells that; text from the token comes later in it. A request that the limiter refused is no outage.
+// isOutage reports whether a token was not verified because the issuer's keys could not be read. The beginning of the
+// error's text says so; the rest may quote the token. A request that the limiter refused is no outage.
 func isOutage(err error) bool {
 	return err != nil && strings.HasPrefix(err.Error(), "failed to verify signature: fetching keys") &&
 		!strings.Contains(err.Error(), errTooOften.Error())

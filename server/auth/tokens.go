@@ -31,7 +31,7 @@ import (
 type Token struct {
 	ID   string `json:"id"`
 	Name string `json:"name"` // what it is for
-	// Principal owns the lists that the token opens. Empty is the server's own, as for commands on its machine.
+	// Principal owns the lists that the token opens. Empty means the principal of commands on the server's machine.
 	Principal string `json:"principal"`
 	// User is the person who uses the token, as in the issuer's claim sub, so that one person's hooks and agents are
 	// one user. Empty means the user in Principal ("user:…"), else Name.

@@ -46,7 +46,7 @@ type Config struct {
 	Tokens *auth.Tokens
 	Issuer *auth.Issuer
 	Key    func() []byte // the secret that signs cookies of who signed in; see [signed.NewKey]
-	// MaxRate is how many requests a second one identity may send, twice as many at once; 0 means any.
+	// MaxRate is how many requests a second one identity may send, with bursts of twice as many; 0 means no limit.
 	MaxRate        int
 	TrustedProxies []netip.Prefix // networks of proxies whose X-Forwarded-For is believed
 	TLS            *tls.Config    // nil serves without TLS

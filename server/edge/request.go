@@ -46,7 +46,7 @@ func (r *Request) Root() string {
 	return cmp.Or(strings.Repeat("../", max(0, strings.Count(r.URL.EscapedPath(), "/")-1)), "./")
 }
 
-// redirect leads to a path of the site.
+// redirect answers a request with a redirect to a path of the site.
 func (e *Edge) redirect(w http.ResponseWriter, r *http.Request, to string) {
 	at := Request{Request: r, edge: e}
 	w.Header().Set("Location", at.Root()+strings.TrimPrefix(to, "/"))

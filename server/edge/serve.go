@@ -27,10 +27,10 @@ const (
 )
 
 // connections is a listener that closes idle connections of its server when it can accept no more, so that many open
-// ones keep nobody out (BAD-INPUT 59).
+// connections keep no new client out (BAD-INPUT 59).
 //
-// It limits the memory in which the system buffers each connection's output. By default that is megabytes, which do not
-// count as this process's, and a large change fills it for every stream whose client does not read (BAD-INPUT 61, 63).
+// It limits the system's buffer for each connection's output. The default is megabytes, outside the memory of this
+// process. A large change fills the buffer of every stream whose client does not read (BAD-INPUT 61, 63).
 type connections struct {
 	net.Listener
 	server *http.Server

@@ -326,9 +326,9 @@ func (e *Edge) enter(w http.ResponseWriter, r *Request, granted auth.Grant, err 
 
 // newCookie returns a cookie that scripts cannot read, without a value yet, and the purpose that it is signed for.
 //
-// Over TLS its name has a prefix, for which browsers accept it over TLS alone and, if it is for all paths, only from
-// this host itself. Without TLS the purpose contains the addresses of browser and server: browsers send it to every
-// port of this machine, and a server on another port must not be able to use it.
+// Over TLS its name begins with __Host- or, below a path, with __Secure-. Browsers accept both over TLS alone, and
+// __Host- only from this host itself. Without TLS the purpose contains the addresses of browser and server: browsers
+// send the cookie to every port of this machine, and a server on another port must not be able to use it.
 func (e *Edge) newCookie(r *http.Request, name string) (c *http.Cookie, purpose string) {
 	c = &http.Cookie{Name: "__Host-" + name, Path: cmp.Or(e.path, "/"), Secure: strings.HasPrefix(e.origin(r), "https:"),
 		HttpOnly: true, SameSite: http.SameSiteLaxMode} // not Strict: the issuer's page leads back here

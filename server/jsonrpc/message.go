@@ -137,8 +137,8 @@ type keys map[string]key
 type key struct {
 	part    part
 	members keys // keys of the value; nil if the protocol defines none
-	// objects is how many levels of the value, beginning with the value itself, must be objects. PHP and Lua have one
-	// type for objects and arrays, and write an empty object as [].
+	// objects is how many levels of the value, beginning with the value itself, must be objects. There, [] is read as
+	// {}: PHP and Lua have one type for objects and arrays, and write an empty object as [].
 	objects int
 }
 
@@ -250,7 +250,7 @@ func (r *reader) members(of key) *Error {
 	return nil
 }
 
-// syntax words a decoder's error without quoting the message.
+// syntax turns a decoder's error into one for the client, which does not quote the message.
 func syntax(err error) *Error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return Refuse(mcp.PARSE_ERROR, "the message is not valid JSON: it ends too early")

@@ -33,7 +33,7 @@ type Metrics struct {
 	values     []func(*page) // each writes metrics of one value
 }
 
-// New returns metrics with those of the program's version, the Go runtime and the process.
+// New returns metrics that include the program's version, the Go runtime and the process.
 func New(version string) *Metrics {
 	m := &Metrics{values: []func(*page){(*page).process}}
 	histogram := func(name, help string, labels ...string) *histogram {
@@ -97,7 +97,7 @@ type histogram struct {
 	series     map[values]*series
 }
 
-// values are the values of a histogram's labels in order; no histogram has more.
+// values are the values of a histogram's labels, in the order of the labels. No histogram has more than five labels.
 type values [5]string
 
 type series struct {
@@ -135,7 +135,7 @@ func (h *histogram) write(p *page) {
 	}
 }
 
-// labelled returns labels and values in the form in which they follow a name.
+// labelled returns labels with their values as they follow a metric's name: {operation="find",outcome="applied"}.
 func labelled(labels []string, values ...string) string {
 	pairs := make([]string, len(labels))
 	for n, label := range labels {

@@ -393,8 +393,8 @@ func search(r *edge.Request, s groups, query string) (page boardPage, err error)
 }
 
 // addFound adds at most pastRows of the lists that keep accepts, the last changed first, in a section for each day. It
-// begins below the Seq in the address, and adds a link to the next lists. With history it also adds lists that once had
-// query. It holds only one page of lists in memory, and returns how many it added.
+// begins below the Seq in the address, and adds a link to the next lists. With history it also adds lists of which only
+// an earlier revision has query. It holds only one page of lists in memory, and returns how many it added.
 func (page *boardPage) addFound(r *edge.Request, s groups, query string, history bool, keep func(todo.Snapshot) bool) (rows int, err error) {
 	before, err := r.QueryNumber("before", math.MaxInt64) // in the order of Seq from the first page on
 	if err != nil {
@@ -437,7 +437,7 @@ func (page *boardPage) addFound(r *edge.Request, s groups, query string, history
 }
 
 // addRow adds a list to the section of its day, which it makes if the last section is of another day. It marks query in
-// the row. left is the text with query that the list once had.
+// the row. left is the text with query in an earlier revision; zero if the newest revision matches.
 func (page *boardPage) addRow(s groups, f account.Group, query string, left todo.Said) {
 	day := dayOf(f.Updated(), s.now)
 	if n := len(page.sections); n == 0 || page.sections[n-1].name != day {

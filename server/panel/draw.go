@@ -49,7 +49,7 @@ func (d drawing) card(f *account.Group, notes ...Node) Node {
 			If(progress.Done > 0, A(Href(listHref(l.List.ID, 0)), Textf("%d done", progress.Done), glyph("right")))))
 }
 
-// apartFrom draws when a list began if another has its title. If only one list was read, the page keeps its text.
+// apartFrom draws when a list began, if d.apart has it. If d.apart is nil, the script keeps what the page shows.
 func (d drawing) apartFrom(l todo.Snapshot) Node {
 	return Span(ID("apart-"+l.List.ID), Class("small"), If(d.apart == nil, Attr("data-keep")), Text(strings.TrimRight(" "+d.apart[l.List.ID], " ")))
 }
@@ -89,7 +89,7 @@ func (d drawing) cardItem(v itemView) Node {
 			If(v.beside != "", span("why small", formatted(v.beside)))), d.took(v))
 }
 
-// row draws a list as a line. It marks query in the title and in match, the text of a revision if that is above 0.
+// row draws a list as a line, with query marked in the title and in match. A revision above 0 is where match is from.
 func (d drawing) row(f *account.Group, query, match string, revision int64) Node {
 	l, progress := f.Main, f.Progress()
 	var at Node
@@ -105,7 +105,7 @@ func (d drawing) row(f *account.Group, query, match string, revision int64) Node
 		who(agentOf(l)), If(!l.IsChat(), span("prog", progressOf(progress, "/"))), d.ago(f.Updated())), If(!l.IsChat(), menu))
 }
 
-// hrefOf returns the address of a list's page, or for a chat without a list that of its project.
+// hrefOf returns the address of a list's page. For a chat without a list, it returns the address of its project.
 func hrefOf(l todo.Snapshot, revision int64) string {
 	if l.IsChat() {
 		_, _, href := projectOf(l.List.Workspace)
@@ -146,7 +146,7 @@ func takenUp(f *account.Group) (command, open string) {
 // inline matches the `code` and **bold** of models, as card.js does.
 var inline = regexp.MustCompile("`([^`]+)`|\\*\\*([^*\\s](?:[^*]*[^*\\s])?)\\*\\*")
 
-// rich draws a text with query marked, or without a query with its code and bold.
+// rich draws a text with query marked. If query is empty, it draws the text's `code` and **bold** instead.
 func rich(text, query string) (parts Group) {
 	pattern, elements := inline, []func(...Node) Node{Code, Strong} // one for each group of the pattern
 	if query != "" {

@@ -42,7 +42,7 @@ type frame struct {
 	show      string         // the [kind] that is shown, or empty
 	search    string         // what was searched for
 	// The fields below are for the script. version changes with what the page may show. seq is the newest Seq on the
-	// page. list has the attributes of the list that a list's page shows.
+	// page. list has attributes: those of the list on its page, or one by which the script loads a failed page again.
 	view, version string
 	seq           int64
 	list          Group

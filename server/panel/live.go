@@ -34,8 +34,8 @@ type openPage struct {
 	waits   int    // how many waiting lists the page counts
 }
 
-// sharedKey identifies what open pages share: a user's board at a time, or an update of one list. An update has a time
-// or the Seq of a write or of the chat's change. own is true for an update of the list's own page.
+// sharedKey identifies what open pages share: the board of a user as of a time, or an update of one list. The key of an
+// update has a time, or the Seq of a write or of a change of the chat. own is true if the list's own page is updated.
 type sharedKey struct {
 	whose, list string
 	own         bool
@@ -152,7 +152,7 @@ func (o *openPage) follow(watch *board.Watcher) error {
 	}
 }
 
-// next returns the first time after a rest that is whole intervals from began, so that all open pages act together.
+// next returns a time at least rest from now: the next multiple of every after p.began, the same for all open pages.
 func (p *Panel) next(rest, every time.Duration) time.Time {
 	n := (time.Since(p.began)+rest)/every + 1
 	return p.began.Add(n * every)

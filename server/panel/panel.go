@@ -34,7 +34,7 @@ type Panel struct {
 	updates   sse.Shared[sharedKey, update]
 }
 
-// New returns the panel of a process: a page reloads when another one serves it. now is the clock; nil means time.Now.
+// New returns a process's panel. A page reloads when another process serves it. now is the clock; nil means time.Now.
 func New(process string, now func() time.Time) *Panel {
 	if now == nil {
 		now = time.Now
@@ -54,7 +54,7 @@ func New(process string, now func() time.Time) *Panel {
 	return p
 }
 
-// lean removes indentation and comments, a seventh of a script or style sheet. No string in them spans lines.
+// lean removes indentation and // lines, a seventh of a file. No string in the scripts and style sheets spans lines.
 func lean(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

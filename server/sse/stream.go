@@ -60,7 +60,7 @@ func WriteHeader(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// Aloud makes comments events named alive, since scripts in browsers do not see comments.
+// Aloud turns later comments into events named alive, since scripts in browsers do not see comments.
 func (s *Stream) Aloud() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,8 +112,8 @@ func Encode(events ...Event) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// SendEncoded writes events of [Encode], and before the first ones the header, even after the stream has ended. An
-// error means that it has ended.
+// SendEncoded writes events of [Encode]. Before the first ones it writes the header. It writes even after the stream
+// has ended, and then returns an error.
 func (s *Stream) SendEncoded(data []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,7 +1,7 @@
 // Package stdio serves one MCP client over a pipe, usually standard input and output.
 //
 // Messages are handled one after the other in the order in which they arrive. Each message that was read is answered
-// before [Serve] returns, unless nobody reads the answers. Of a message of any length 8 MiB at most are in memory.
+// before [Serve] returns, unless nobody reads the answers. At most 8 MiB of one message are in memory.
 package stdio
 
 import (
@@ -23,12 +23,12 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/jsonrpc"
 )
 
-// Serve serves one client until its input ends, its output is closed, or ctx ends. Messages that came before that are
-// handled and answered. Streams of subscriptions/listen run beside other messages.
+// Serve serves one client until its input ends, its output is closed, or ctx ends. It still handles and answers the
+// messages that came before. Streams of subscriptions/listen run beside other messages.
 //
-// After the end Serve waits for the server's StopTimeout. It waits for another one if an answer was written meanwhile
-// and ctx has not ended. Then it cuts off the call in progress, drops messages that are not handled, and returns within
-// a second (BAD-INPUT 58 and 68).
+// After the end it waits for these answers as long as one is written in each StopTimeout of the server; once ctx has
+// ended, for one StopTimeout at most. Then it cuts off the call in progress, drops messages that are not handled, and
+// returns within a second (BAD-INPUT 58 and 68).
 //
 // mcp-go's stdio transport is not used: it applies pipelined calls out of order, loses answers at the end of input,
 // accepts lines of any length and has one global session.

@@ -82,8 +82,7 @@ func New(c Config) *Hub {
 // Close ends all streams.
 func (r *Hub) Close() { r.stop() }
 
-// Moved notifies a conversation's subscribers after a call that may have changed its current list without beginning
-// one.
+// Moved notifies a conversation's subscribers after a call that may have made another existing list its current one.
 func (r *Hub) Moved(of board.Identity, conversation string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -180,8 +179,8 @@ func (r *Hub) subscriber(c Client) *subscriber {
 	return r.clients[c.Session]
 }
 
-// remove removes a client's subscriptions to the URIs that the function which accepts. It also removes a client that is
-// left without subscriptions and stream. The caller must hold mu.
+// remove removes a client's subscriptions to each URI for which the function returns true. It also removes a client
+// that is left without subscriptions and stream. The caller must hold mu.
 func (r *Hub) remove(session string, which func(uri string) bool) {
 	sub := r.clients[session]
 	if sub == nil {
@@ -266,8 +265,8 @@ func (s *Stream) beginToWatch() {
 	})
 }
 
-// due returns the URIs that the client is to be notified of now. Of [Current] it reads whether the list has changed; a
-// failed read counts as a change.
+// due returns the URIs that the client is to be notified of now. [Current] is among them only if the list has changed
+// since it was last read, or cannot be read.
 func (s *Stream) due() (uris []string) {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()

@@ -125,7 +125,7 @@ func (a *App) NamedAll(ctx context.Context, lists board.Lists, args []string, o 
 	return found, nil
 }
 
-// Named returns the newest snapshot of the list that [render.Named] finds, an excerpt if it may be deleted or damaged.
+// Named returns the newest snapshot of the list that [render.Named] finds. Unless o is zero, it may be an excerpt.
 func (a *App) Named(ctx context.Context, lists board.Lists, wanted string, o NamedOptions) (todo.Snapshot, error) {
 	isDamaged := false
 	if !o.Deleted { // a full id needs no search through all lists

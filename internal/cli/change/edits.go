@@ -98,7 +98,7 @@ func purge(ctx context.Context, a *app.App, lists board.Lists, l *todo.Snapshot,
 	return err
 }
 
-// forLists calls do for each list that args name, and prints the words of do. It calls do for none if one is not found.
+// forLists calls do for each list that args name, and prints do's words. If any list is not found, do is not called.
 func forLists(ctx context.Context, a *app.App, args []string, o app.NamedOptions, do edited) error {
 	return a.OnLists(func(lists board.Lists) error {
 		found, err := a.NamedAll(ctx, lists, args, o)
@@ -234,7 +234,7 @@ func formatEditable(list todo.Snapshot) string {
 // taskLine matches a task: marker, text, item id, and text after the id.
 var taskLine = regexp.MustCompile(`^\s*[-*+] (\[.\]) (.*?)\s*(?:<!-- ?#?([0-9]+) ?-->([^<]*))?$`)
 
-// comment matches an HTML comment at the beginning of a line, such as editHelp; an item's id is at the end of one.
+// comment matches an HTML comment that begins a line, such as editHelp. The comment with an item's id ends its line.
 var comment = regexp.MustCompile(`(?ms)^<!--.*?-->`)
 
 // parseEdited parses a text from the editor into lines, and texts for the end of the agent's turn. An error names a line.

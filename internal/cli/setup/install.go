@@ -58,7 +58,7 @@ func Uninstall(fs *flag.FlagSet) app.Run {
 	return o.run
 }
 
-// run changes the named clients; without names, all clients that concerned returns.
+// run changes the named clients. If names is empty, it changes those that the method concerned returns.
 func (o *installer) run(ctx context.Context, a *app.App, names []string) (err error) {
 	if err := o.Check(); err != nil {
 		return app.UsageError{Err: err}

@@ -275,7 +275,7 @@ func readLine(line []byte) (s todo.Snapshot, err error) {
 	return s, nil
 }
 
-// checkLabels checks the length and form of what names a list and its writer (BAD-INPUT 82).
+// checkLabels checks the length and form of the names, ids and labels of a list and its writer (BAD-INPUT 82).
 func checkLabels(s todo.Snapshot) error {
 	l, w := s.List, s.Writer
 	if l.Name != "" {

@@ -114,7 +114,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// call calls run while the store is open. what says what run does: errors begin with it (see [named]).
+// call calls run unless the store is closed. Errors begin with what, the name of the operation (see [named]).
 func (s *Store) call(ctx context.Context, what string, run func() error) error {
 	err := s.life.Enter(ctx)
 	if err == nil {
@@ -146,7 +146,7 @@ func named(ctx context.Context, what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// otherTables are the error codes (SQLSTATE) for another version's tables: a part is missing, or todo_mcp.seq objects.
+// otherTables are the error codes (SQLSTATE) for another version's tables: missing parts, or TM001 of todo_mcp.seq.
 var otherTables = []string{"3F000", "42P01", "42703", "42883", "TM001"}
 
 // isAway reports whether no connection could be made, also because the database starts or stops (57P…). It is false
@@ -178,7 +178,7 @@ func (s *Store) SessionKey(ctx context.Context, fresh []byte) (key []byte, err e
 	})
 }
 
-// Check is [tables.Reader.Check] at one moment. PostgreSQL's data_checksums and amcheck check its own structures.
+// Check is [tables.Reader.Check] in one transaction. PostgreSQL's data_checksums and amcheck check its own structures.
 func (s *Store) Check(ctx context.Context, found func(problem string)) (revisions int, err error) {
 	return revisions, s.call(ctx, "check store", func() error {
 		return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) (err error) {

@@ -24,7 +24,7 @@ var steps = []string{schema}
 
 const schemaLock = 0x746f646f // of the advisory lock under which one server makes the schema
 
-// prepare makes the schema in a database that has none, and with say, which is told of each step, moves an earlier one.
+// prepare makes the schema in a database without one. If say is not nil it upgrades an earlier one, and says each step.
 func prepare(ctx context.Context, config *pgx.ConnConfig, say func(text string)) error {
 	conn, err := pgx.ConnectConfig(ctx, config)
 	said, isSaid := errors.AsType[*pgconn.PgError](err)
@@ -60,7 +60,7 @@ var errPooler = errors.New("the address leads to a pooler (as PgBouncer) that lo
 const noticeTimeout = 3 * time.Second
 
 // checkNotices returns [errPooler] if a pooler may run each transaction on another connection: then no notice arrives.
-// It tries a notice only if there is a pooler: then the process that answers is not the one that the connection names.
+// It sends a test notice only if it finds a pooler: the database's process id is then not the one of the connection.
 func checkNotices(ctx context.Context, conn *pgx.Conn, config *pgx.ConnConfig) error {
 	var process uint32
 	err := conn.QueryRow(ctx, `SELECT pg_backend_pid()`, pgx.QueryExecModeExec).Scan(&process)

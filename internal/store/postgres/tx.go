@@ -89,7 +89,7 @@ func (t *tx) mayRunAgain(err error) bool { return raced(err) || err != nil && t.
 // current list (or the list whose id is the chat's). If alone, it waits until all others end, and lets none begin.
 func (t *tx) begin(ctx context.Context, key board.Key, alone bool) error {
 	t.pending.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED`)
-	mode := "ROW SHARE" // waits for a move of the schema (see makeSchema), and for who is alone
+	mode := "ROW SHARE" // waits for a move of the schema (see makeSchema), and for a transaction that runs alone
 	if alone {
 		mode = "EXCLUSIVE"
 	}

@@ -94,7 +94,7 @@ func (s *Store) Restore(ctx context.Context, from string, found func(problem str
 	return revisions, err
 }
 
-// checkIsCopy returns an error that says what the file is if it is no copy of a store, else err, from reading the file.
+// checkIsCopy returns an error that says what a file is if it is no copy of a store, else err, the error of reading it.
 func checkIsCopy(from string, info fs.FileInfo, err error) error {
 	is := ""
 	switch {
@@ -116,7 +116,7 @@ func checkIsCopy(from string, info fs.FileInfo, err error) error {
 	return fmt.Errorf("%s is not a copy of a store: it is %s", from, is)
 }
 
-// takeAll replaces the rows of a database with one connection by those of a file.
+// takeAll replaces all rows of a database by the rows of a file. db must be limited to one connection.
 func takeAll(ctx context.Context, db *sql.DB, from string) error {
 	if _, err := db.ExecContext(ctx, `ATTACH ? AS copy`, from); err != nil {
 		return err

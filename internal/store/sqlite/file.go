@@ -240,7 +240,7 @@ func describe(path string, err error) error {
 	return fmt.Errorf("open store %s: %w", path, err)
 }
 
-// otherTables matches SQLite's errors for a statement that was written for other tables.
+// otherTables matches SQLite's errors for a statement that does not fit the tables, since another version changed them.
 var otherTables = regexp.MustCompile(`no such (table|column)|has no column`)
 
 // failedWith reports whether err is an SQLite error with one of some result codes, primary or extended ones.

@@ -51,7 +51,7 @@ func schemaOf(ctx context.Context, db *sql.DB) (version int, err error) {
 }
 
 // makeSchema prepares the database at path, with one connection, for writing. If it has no tables it syncs the folders
-// above and makes the tables, in one transaction. With say, which is told of each step, it also moves an earlier store.
+// above and makes the tables, in one transaction. If say is not nil it upgrades an earlier store, and says each step.
 func makeSchema(ctx context.Context, db *sql.DB, path string, say func(text string)) error {
 	look := func() (version int, err error) {
 		if version, err = schemaOf(ctx, db); say != nil && errors.Is(err, board.ErrEarlier) {
@@ -99,7 +99,7 @@ func makeSchema(ctx context.Context, db *sql.DB, path string, say func(text stri
 	return err
 }
 
-// upgrade moves an earlier store to the schema of this program, and tells say each step.
+// upgrade moves an earlier store to the schema of this program, and calls say for each step.
 func upgrade(path string, say func(text string)) error {
 	f, err := openWriter(context.Background(), path, nil, say)
 	if err == nil {

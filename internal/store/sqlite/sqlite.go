@@ -171,7 +171,7 @@ func (s *Store) stat() (fs.FileInfo, error) {
 	return info, err
 }
 
-// SessionKey returns the key that signs session ids: fresh, if there was none.
+// SessionKey returns the stored key that signs session ids. If there is none, it first stores fresh as the key.
 func (s *Store) SessionKey(ctx context.Context, fresh []byte) (key []byte, err error) {
 	err = s.query(ctx, "read session key", `SELECT session_key FROM store`, nil, func(rows tables.Rows) error {
 		if rows.Next() {
@@ -187,7 +187,7 @@ func (s *Store) SessionKey(ctx context.Context, fresh []byte) (key []byte, err e
 	return key, err
 }
 
-// queries returns the statements of this package. They find a list without its newest revision, too, as a damaged one.
+// queries returns the statements of this package. They also find a list that lacks its newest revision: it is damaged.
 var queries = sync.OnceValue(tables.Dialect{
 	Columns: `h.seq, h.list, h.revision, h.operation, h.updated, h.body, h.sum,
 		l.id, l.principal, l.client, l.workspace, l.parent, l.parent_conversation, l.mirrored, l.conversation, l.begun, l.meta, l.sum, l.seq, l.revision`,
@@ -200,7 +200,7 @@ var queries = sync.OnceValue(tables.Dialect{
 	Forget:   []string{`DELETE FROM history WHERE list IN (%s)`, `DELETE FROM seen WHERE list IN (%s)`, `DELETE FROM names WHERE list IN (%s)`, `DELETE FROM lists WHERE id IN (%s)`},
 }.Queries)
 
-// row is a row of a query for snapshots, with blobs as text. A list without its newest revision has nil for history.
+// row is a row of a query for snapshots, with blobs as text. If the newest revision is missing, its columns are nil.
 type row [21]any
 
 // Places of columns in a row. The checksums are of the columns from rowList to rowSum, and from rowID to rowListSum.
@@ -280,8 +280,8 @@ func (s *Store) query(ctx context.Context, what, query string, args []any, read 
 	}
 }
 
-// sumOf returns the checksum (CRC-32 + 1) of columns. Each row has one of the columns before it, because SQLite does not
-// notice when a disk returns other bytes than were written (BAD-INPUT 130).
+// sumOf returns the checksum (CRC-32 + 1) of columns. Each row stores a checksum of the columns before it, because
+// SQLite does not notice when a disk returns other bytes than were written (BAD-INPUT 130).
 func sumOf(columns ...any) int64 {
 	crc := uint32(0)
 	number := func(n int64) {

@@ -49,7 +49,7 @@ func (w *writer) Scan(_ context.Context, query string, args []any, into ...any) 
 	return w.scan(query, args, into...)
 }
 
-// NextSeq implements [tables.DB]. No Seq is given twice, also if its row was removed.
+// NextSeq implements [tables.DB]. No Seq is given twice, not even if its row was removed.
 func (w *writer) NextSeq() (seq int64, err error) {
 	if seq = w.seq; seq == 0 {
 		err = w.scan(lastSeq, nil, &seq)
@@ -58,7 +58,7 @@ func (w *writer) NextSeq() (seq int64, err error) {
 	return seq + 1, err
 }
 
-// lastSeq selects the Seq that was given last, also if its row was removed.
+// lastSeq selects the Seq that was given last, even if its row was removed.
 const lastSeq = `SELECT max((SELECT coalesce(max(seq), 0) FROM history), (SELECT coalesce(max(seq), 0) FROM chats),
 	(SELECT coalesce(max(seq), 0) FROM removed))`
 

@@ -124,7 +124,7 @@ type listener struct {
 	info  os.FileInfo       // of the file that it listens to
 }
 
-// listen listens to the file at its path, unless it does so already. It returns after which time to look anyway.
+// listen listens to the file at its path, unless it does so already. It returns how long to wait for a signal at most.
 func (l *listener) listen() time.Duration {
 	now, err := os.Stat(l.file)
 	if l.on != nil && err == nil && os.SameFile(now, l.info) {

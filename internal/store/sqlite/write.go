@@ -38,7 +38,7 @@ type request struct {
 	claimed  atomic.Bool // the writer runs the request, or its caller has withdrawn it
 }
 
-// call runs the change. It recovers from a panic, which [Store.Update] repeats.
+// call runs the change. It recovers from a panic; [Store.Update] then panics in the goroutine of the caller.
 func (r *request) call(w *writer) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -212,9 +212,9 @@ func (w *writer) open() error {
 		w.close()
 		return describe(s.path, err)
 	}
-	// A reader is opened, too, so that this process keeps the log's shared memory (-shm) open when the writer closes. A
-	// writer that opens again on a full disk could not make it. A reader that opens it first, on a read-only file
-	// system, would keep it read-only for the whole process, so that no later write succeeds (BAD-INPUT 50).
+	// A reader is opened, too. It keeps the log's shared memory (-shm) open when the writer closes: on a full disk a
+	// writer that opens again could not make it. And if a reader were the first to open it, on a read-only file system,
+	// it would stay read-only for the whole process, and no later write would succeed (BAD-INPUT 50).
 	if f, err := s.use(context.Background()); err == nil {
 		_ = f.release()
 	}
@@ -233,7 +233,7 @@ func (w *writer) mergeLog() error {
 	return err
 }
 
-// checkLog returns an error if the log, found shorter than before, was cut: SQLite's index lists pages that it lacks.
+// checkLog checks a log that became shorter: it returns an error if the log lacks pages that SQLite's index lists.
 func (w *writer) checkLog() error {
 	err := w.checkpoint("PASSIVE")
 	if failedWith(err, sqlite3.SQLITE_IOERR_SHORT_READ) {

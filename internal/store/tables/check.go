@@ -76,7 +76,7 @@ func (r Reader) Check(ctx context.Context, found func(problem string)) (revision
 	return revisions, err
 }
 
-// Health holds the size of the store and the damaged rows that were read lately: after damageAge, one may be repaired.
+// Health holds the size of the store and the damaged rows that were read within damageAge. Older ones may be repaired.
 type Health struct {
 	mu    sync.Mutex
 	found map[string]time.Time // when each problem was last met, by its text

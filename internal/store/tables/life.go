@@ -20,7 +20,7 @@ type Life struct {
 	slots  sync.Map   // one of each watcher, for one hint: a slow watcher gets one hint for many saves
 }
 
-// NewLife returns the life of a store that calls before, unless it is nil, when a call begins.
+// NewLife returns the life of a store. The function before, unless it is nil, is called when a call begins.
 func NewLife(before func(context.Context)) *Life {
 	l := &Life{before: before}
 	l.Open, l.end = context.WithCancel(context.Background())
@@ -55,9 +55,9 @@ func (l *Life) Hint() {
 	}
 }
 
-// Watch calls hint at once and after each Hint. It calls look when the time settle has passed since it began or, if
-// settle > 0, since the last hint; whenever told receives; and when the time has passed that the last look returned,
-// unless that is 0. It returns look's error, [board.ErrClosed] after End, or nil when ctx ends.
+// Watch calls hint at once and after each Hint. It calls look when told has a value, and when its timer ends. The timer
+// is set to settle at the start and, if settle > 0, after each hint; look returns its next duration, 0 for none. Watch
+// returns look's error, [board.ErrClosed] after End, or nil when ctx ends.
 func (l *Life) Watch(ctx context.Context, hint func(), settle time.Duration, told <-chan struct{},
 	look func() (again time.Duration, err error)) error {
 	if err := l.Enter(ctx); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Used remembers how many bytes each principal uses and, for the empty principal, all use together.
+// Used remembers how many bytes each principal uses. The empty principal stands for all principals together.
 type Used struct {
 	mu sync.Mutex
 	of map[string]*used
@@ -57,7 +57,7 @@ func (u *Used) mayExpire(principal string, every time.Duration, now time.Time) b
 	return true
 }
 
-// Read returns the bytes of a principal. It counts again after usedAge, or if by the last count no list has room.
+// Read returns the bytes of a principal. It counts again after usedAge, or if the last count leaves no room for a list.
 func (u *Used) Read(principal string, keep board.Keep, count func() (int64, error)) (bytes int64, err error) {
 	u.mu.Lock()
 	k := u.principal(principal)
@@ -248,7 +248,7 @@ func (s *Saver) usage(ctx context.Context, principal string) (u board.Usage, err
 	return u, err
 }
 
-// RowSize is how many bytes a row of seen, names, keys and notices counts, and a chat without its body.
+// RowSize is the size in bytes that counts for a row of seen, names, keys and notices. A chat adds its body.
 const RowSize = 1000
 
 // evict returns a function that removes lists of a kind to make room for forList, of the same principal. Finished lists
@@ -319,8 +319,8 @@ func (s *Saver) purge(ctx context.Context, list string, forList todo.List, by to
 	return s.addList(ctx, last, time.Unix(0, begun))
 }
 
-// See implements [board.Tx]. If rows of the chat are damaged, it replaces all its rows. A list that is new to the chat
-// needs room; other chats' rows of it may be removed.
+// See implements [board.Tx]. If rows of the chat are damaged, it replaces all its rows. For a list that is new to the
+// chat it makes room, and removes rows of the list by age so that at most [board.MaxHolders] remain.
 func (s *Saver) See(ctx context.Context, c board.Seen) error {
 	return s.Do(ctx, "save what a chat has seen", func() error {
 		others, damaged, err := s.seenBy(ctx, c.Key)

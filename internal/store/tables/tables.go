@@ -169,7 +169,7 @@ func (r Reader) SeenBy(ctx context.Context, of board.Key) (found []board.Seen, d
 
 // SeenOn implements [board.Reader].
 func (r Reader) SeenOn(ctx context.Context, principal, list string) ([]board.Seen, error) {
-	// principal || '' prevents the use of the principal's index, which has more rows than that of the list.
+	// principal || '' keeps the database from using the index by principal: a principal has more rows than a list.
 	where, args := `principal || '' = ? AND list = ?`, []any{principal, list}
 	if list == "" {
 		where, args = `principal = ? AND current`, args[:1]
@@ -179,7 +179,7 @@ func (r Reader) SeenOn(ctx context.Context, principal, list string) ([]board.See
 	return found, err
 }
 
-// ScanSnapshot reads a row of a Seq, list, revision, body, meta of the list, and current list of the parent.
+// ScanSnapshot reads a row with the columns Seq, list, revision, body, list's meta, and parent's current list.
 func ScanSnapshot(rows Rows) (todo.Snapshot, error) {
 	var seq, revision int64
 	var body, meta []byte
