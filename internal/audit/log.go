@@ -8,6 +8,7 @@
 package audit
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -91,11 +92,16 @@ func (l *Log) write(lines ...line) {
 	}
 }
 
-// flush writes the waiting lines. After a failed call, the next one goes on where the failed one ended.
+// flush writes the waiting lines. If it fails, it keeps those that were not written whole, behind a line break if a
+// part of one was: other processes may append to the file meanwhile.
 func (l *Log) flush() error {
 	n, err := l.out.Write(l.waiting)
 	if err != nil {
-		l.waiting = l.waiting[n:]
+		whole := bytes.LastIndexByte(l.waiting[:n], '\n') + 1
+		l.waiting = l.waiting[whole:]
+		if n > whole {
+			l.waiting = append([]byte("\n"), l.waiting...)
+		}
 		return fmt.Errorf("audit log: %w", err)
 	}
 	l.waiting = nil
