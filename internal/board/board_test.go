@@ -239,13 +239,13 @@ func TestCallsAreNotReplayed(t *testing.T) {
 		store.broken.Store(true)
 		calls := here.As("").Calls()
 		defer calls.Close()
+		synctest.Wait() // until the first read has failed as well
 		asked := store.positions.Load()
 		watch := here.As("").Watch(nil)
 		defer watch.Close()
 		if store.positions.Load() > asked {
 			t.Error("a follower beside another one waits for the store")
 		}
-		synctest.Wait() // the first read fails as well
 		store.broken.Store(false)
 		checktest.Same(t, "the watcher has", len(checktest.Must(watch.Next(t.Context()))(t)), 1)
 		write("b", "new")

@@ -134,7 +134,7 @@ func (f *feed) pull(from int64) (to int64, err error) {
 	if to, err = f.store.Position(ctx); err != nil || to == from {
 		return to, err
 	}
-	fresh, err := f.store.Find(ctx, Query{AfterSeq: max(from, 0), BeforeSeq: to + 1, OldestFirst: true, Deleted: true})
+	fresh, err := f.store.Find(ctx, Query{AfterSeq: max(from, 0), OldestFirst: true, Deleted: true})
 	if err != nil {
 		return to, err
 	}
@@ -147,8 +147,9 @@ func (f *feed) pull(from int64) (to int64, err error) {
 	for _, s := range fresh {
 		call := Call{List: s, Changed: true}
 		f.deliver(call, false)
+		// What is newer than to is found again by the next pull; watchers take it twice, followers of calls once.
 		// Lists.Apply delivers the calls of this process. A snapshot without an operation is no call.
-		if from != unknownSeq && s.Writer.Process != f.process && s.Operation.ID != "" {
+		if from != unknownSeq && s.Seq <= to && s.Writer.Process != f.process && s.Operation.ID != "" {
 			f.deliver(call, true)
 		}
 	}
