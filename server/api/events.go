@@ -84,17 +84,21 @@ func (s *streams) events(w http.ResponseWriter, r *edge.Request) error {
 		if err := stream.Begin(); err != nil {
 			return err
 		}
+		sent := int64(0) // the Seq up to which all was sent
 		if resumes {
-			if err := s.catchUp(stream, r, after, wanted); err != nil {
+			if sent, err = s.catchUp(stream, r, after, wanted); err != nil {
 				return fmt.Errorf("catch up: %w", err)
 			}
 		}
 		for {
-			changed, err := watch.Next(stream.Context()) // perhaps again what was sent to catch up
+			changed, err := watch.Next(stream.Context())
 			if err != nil {
 				return err
 			}
 			for _, l := range changed {
+				if l.Stood == 0 && l.Seq <= sent {
+					continue // this or a newer revision was sent
+				}
 				if err := s.send(stream, l); err != nil {
 					return err
 				}
@@ -117,12 +121,12 @@ func chainOf(r *edge.Request) (*board.Chain, error) {
 	return r.Lists.Chain(ctx, r.URL.Query().Get("list"))
 }
 
-// catchUp sends the lists that changed after a Seq. A Seq above the store's newest comes from another store; then it
-// sends all lists.
-func (s *streams) catchUp(stream *sse.Stream, r *edge.Request, after int64, wanted func(todo.Snapshot) bool) error {
+// catchUp sends the lists that changed after a Seq, and returns the Seq of the last. A Seq above the store's newest comes
+// from another store; then it sends all lists.
+func (s *streams) catchUp(stream *sse.Stream, r *edge.Request, after int64, wanted func(todo.Snapshot) bool) (sent int64, err error) {
 	newest, err := find(stream.Context(), r, board.Query{Limit: 1})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if len(newest) > 0 && newest[0].Seq < after {
 		after = 0
@@ -130,18 +134,18 @@ func (s *streams) catchUp(stream *sse.Stream, r *edge.Request, after int64, want
 	for {
 		lists, err := find(stream.Context(), r, board.Query{AfterSeq: after, OldestFirst: true, Limit: catchUpPage})
 		if err != nil {
-			return err
+			return 0, err
 		}
 		for _, l := range lists {
 			if after = l.Seq; !wanted(l) {
 				continue
 			}
 			if err := s.send(stream, l); err != nil {
-				return err
+				return 0, err
 			}
 		}
 		if len(lists) < catchUpPage {
-			return nil
+			return after, nil
 		}
 	}
 }
