@@ -181,6 +181,7 @@ func (o *openPage) sendChanged(ctx context.Context, changed []todo.Snapshot) err
 // new version, a list's page its list, and both get the number of waiting lists. It returns how long to wait until the
 // next call.
 func (o *openPage) sendMoved(ctx context.Context, due time.Time) (rest time.Duration, err error) {
+	began := time.Now()
 	now, err := o.panel.standing(ctx, o.request, due)
 	if err != nil {
 		return 0, err
@@ -195,7 +196,7 @@ func (o *openPage) sendMoved(ctx context.Context, due time.Time) (rest time.Dura
 	if stale && err == nil {
 		err = o.hello()
 	}
-	return presenceShare * now.took, err
+	return presenceShare * max(now.took, time.Since(began)), err
 }
 
 // send sends an update of a list. A list's own page does not get a version that it already shows.
