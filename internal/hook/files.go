@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -182,15 +183,19 @@ func FollowSessions(ctx context.Context, getenv func(string) string, lists board
 // sessions has the modification time of each file that was read.
 type sessions map[string]time.Time
 
-// look reads the files that changed since the last look, and records what they say. read returns the content of a file;
-// ok is false if there is nothing to record. A file that could not be recorded is read again at the next look.
-func (s sessions) look(ctx context.Context, lists board.Lists, files []string, read func(path string) (now session, ok bool)) {
+// look reads the files that changed since the last look, and records what they say. read returns the content of a file,
+// without an ID if there is nothing to record. A file that could not be read or recorded is read again at the next look.
+func (s sessions) look(ctx context.Context, lists board.Lists, files []string, read func(path string) (now session, err error)) {
 	for _, path := range files[:min(len(files), maxSessions)] {
 		info, err := os.Lstat(path)
 		if err != nil || !info.Mode().IsRegular() || s[path].Equal(info.ModTime()) {
 			continue
 		}
-		if now, ok := read(path); !ok || now.tell(ctx, lists) == nil {
+		now, err := read(path)
+		if err == nil && now.ID != "" {
+			err = now.tell(ctx, lists)
+		}
+		if err == nil {
 			s[path] = info.ModTime()
 		}
 	}
@@ -198,11 +203,18 @@ func (s sessions) look(ctx context.Context, lists board.Lists, files []string, r
 
 // lookAtClaudeCode records what the files of Claude Code in its folder say.
 func (s sessions) lookAtClaudeCode(ctx context.Context, home string, lists board.Lists) {
-	files, _ := filepath.Glob(filepath.Join(home, "sessions", "*.json"))
-	s.look(ctx, lists, files, func(path string) (now session, ok bool) {
-		data := readFile(path, maxSessionFile, false)
-		return now, json.Unmarshal(data, &now, jsontext.AllowInvalidUTF8(true)) == nil
+	s.look(ctx, lists, within(home, "sessions/*.json"), func(path string) (now session, err error) {
+		return now, json.Unmarshal(readFile(path, maxSessionFile, false), &now, jsontext.AllowInvalidUTF8(true))
 	})
+}
+
+// within returns the paths of the files in a folder that match a pattern with slashes.
+func within(folder, pattern string) (paths []string) {
+	names, _ := fs.Glob(os.DirFS(folder), pattern)
+	for _, name := range names {
+		paths = append(paths, filepath.Join(folder, name))
+	}
+	return paths
 }
 
 // codexChat matches a chat id of Codex, which begins with a time in milliseconds.
@@ -210,17 +222,19 @@ var codexChat = regexp.MustCompile(`^([0-9a-f]{8})-([0-9a-f]{4})-[0-9a-f]{4}-[0-
 
 // lookAtCodex records which of Codex' open chats ended a turn with a failure, from files in a folder for each day.
 func (s sessions) lookAtCodex(ctx context.Context, home string, lists board.Lists) {
-	open, _ := filepath.Glob(filepath.Join(home, "thread-writer-locks", "*-*.lock"))
+	open := within(home, "thread-writer-locks/*-*.lock")
 	for _, lock := range open[:min(len(open), maxSessions)] {
 		id := codexChat.FindStringSubmatch(strings.TrimSuffix(filepath.Base(lock), ".lock"))
 		if id == nil {
 			continue
 		}
 		began, _ := strconv.ParseInt(id[1]+id[2], 16, 64)
-		found, _ := filepath.Glob(filepath.Join(home, "sessions", time.UnixMilli(began).Format("2006/01/02"), "rollout-*-"+id[0]+".jsonl"))
-		s.look(ctx, lists, found, func(path string) (session, bool) {
-			text, at := failure(readFile(path, maxSessionFile, true))
-			return session{ID: id[0], WaitingFor: text, Since: at.UnixMilli(), failed: true}, text != ""
+		found := within(home, "sessions/"+time.UnixMilli(began).Format("2006/01/02")+"/rollout-*-"+id[0]+".jsonl")
+		s.look(ctx, lists, found, func(path string) (now session, err error) {
+			if text, at := failure(readFile(path, maxSessionFile, true)); text != "" {
+				now = session{ID: id[0], WaitingFor: text, Since: at.UnixMilli(), failed: true}
+			}
+			return now, nil
 		})
 	}
 }
