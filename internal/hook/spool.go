@@ -37,8 +37,8 @@ type Spool struct {
 	Store board.Store
 
 	mu    sync.Mutex
-	stuck int       // how many events there were when none of them could be applied
-	again time.Time // when to try again if there are still so many
+	stuck time.Time // the folder's modification time when an event could not be applied
+	again time.Time // when to try again if it still has that time
 }
 
 const (
@@ -87,12 +87,14 @@ func (s *Spool) Do(ctx context.Context, e Event, open Opener) (told string, err 
 	return told, e.describe(err)
 }
 
-// add adds an event, syncs its file, and returns how many events wait now.
+// add adds an event, syncs its file, and returns how many events wait now. The file gets its name, and with that its
+// place among the others, when all of it is on the disk.
 func (s *Spool) add(e Event) (waiting int, err error) {
 	event, err := json.Marshal(e, json.OmitZeroStructFields(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return 0, err
 	}
+	_, missing := os.Lstat(s.Folder)
 	all, err := s.names()
 	if err == nil {
 		err = os.MkdirAll(s.Folder, 0o700)
@@ -100,27 +102,45 @@ func (s *Spool) add(e Event) (waiting int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	id, size := time.Now().UnixNano(), int64(0)
+	size := int64(len(event))
 	for _, name := range all {
 		if info, err := os.Lstat(filepath.Join(s.Folder, name)); err == nil {
 			size += info.Size()
 		}
-		id = max(id, came(name).UnixNano()+1) // also if the clock was set back
 	}
-	switch {
-	case len(all) >= maxSpooled || size+int64(len(event)) > maxSpool:
-		return 0, fmt.Errorf("%d events, %d bytes, wait for the store: no more than %d or %d bytes are kept", len(all), size, maxSpooled, maxSpool)
-	case len(all) == 0: // the folder, and those above it, may be new
+	if len(all) >= maxSpooled || size > maxSpool {
+		return 0, fmt.Errorf("%d events, %d bytes with this one, wait for the store: no more than %d or %d bytes are kept", len(all), size, maxSpooled, maxSpool)
+	}
+	unnamed := filepath.Join(s.Folder, rand.Text())
+	if err := atomicfile.Write(unnamed, event, nil); err != nil {
+		return 0, err
+	}
+	id := time.Now().UnixNano()
+	if all, err = s.names(); len(all) > 0 {
+		id = max(id, came(all[len(all)-1]).UnixNano()+1) // also if the clock was set back
+	}
+	err = errors.Join(err, os.Rename(unnamed, filepath.Join(s.Folder, fmt.Sprintf("%020d-%s", id, rand.Text()))))
+	_ = os.Chtimes(s.Folder, time.Time{}, time.Unix(0, id)) // a time that no event had, for who looks whether it changed
+	atomicfile.SyncFolder(s.Folder)
+	if missing != nil { // the folders above it may be new, too
 		for dir := range atomicfile.Above(s.Folder) {
 			atomicfile.SyncFolder(dir)
 		}
 	}
-	err = atomicfile.Write(filepath.Join(s.Folder, fmt.Sprintf("%020d-%s", id, rand.Text())), event, nil)
-	_ = os.Chtimes(s.Folder, time.Time{}, time.Now()) // who watches may have looked since the system changed its time
 	return len(all) + 1, err
 }
 
 var eventName = regexp.MustCompile(`^\d{20}-[A-Z0-9]+$`)
+
+// sweep removes what hooks left that were killed before their event had its name.
+func (s *Spool) sweep() {
+	files, _ := os.ReadDir(s.Folder)
+	for _, f := range files {
+		if info, err := f.Info(); err == nil && !eventName.MatchString(f.Name()) && time.Since(info.ModTime()) > time.Hour {
+			_ = os.Remove(filepath.Join(s.Folder, f.Name()))
+		}
+	}
+}
 
 // names returns the names of the files of the events that wait, in order. A process that was killed may have left
 // other files.
@@ -171,6 +191,7 @@ func (s *Spool) Drain(ctx context.Context, st board.Store) error {
 		return err
 	}
 	defer unlock()
+	s.sweep()
 	all, failed := s.names()
 	var at time.Time
 	board := board.NewBoard(st, board.WithClock(func() time.Time { return at }))
@@ -269,10 +290,16 @@ func (s *Spool) Settle(ctx context.Context) {
 	if s.Store == nil || ctx.Value(draining{}) != nil {
 		return
 	}
+	info, err := os.Lstat(s.Folder)
+	if err != nil {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all, _ := s.names()
-	if len(all) == 0 || len(all) == s.stuck && time.Now().Before(s.again) {
+	if info.ModTime().Equal(s.stuck) && time.Now().Before(s.again) {
+		return
+	}
+	if all, _ := s.names(); len(all) == 0 {
 		return
 	}
 	// The end of the caller's context does not stop it: other callers wait for the same events.
@@ -280,9 +307,7 @@ func (s *Spool) Settle(ctx context.Context) {
 	defer cancel()
 	if err := s.Drain(ctx, s.Store); err != nil {
 		s.Log(err)
-		if left, _ := s.names(); len(left) == len(all) {
-			s.stuck, s.again = len(all), time.Now().Add(settleAgain)
-		}
+		s.stuck, s.again = info.ModTime(), time.Now().Add(settleAgain) // an event that comes or goes changes that time
 	}
 }
 
