@@ -43,11 +43,11 @@ func Serve(ctx context.Context, s *server.Server, from io.Reader, out io.Writer)
 	defer endStreams()
 	t := &transport{server: s, peer: server.Peer{Process: true}, calls: calls, streams: streams, out: out, hangUp: hangUp}
 	ending, end := context.WithCancel(ctx) // ends also at the end of input
-	lines := make(chan []byte, maxAhead)
+	messages := make(chan message, maxAhead)
 	go func() {
 		defer end()
-		defer close(lines)
-		t.read(ctx, asutf8.Reader(from), lines)
+		defer close(messages)
+		t.read(ctx, asutf8.Reader(from), messages)
 	}()
 	notifications := s.Notifications(t.peer)
 	defer notifications.Close()
@@ -55,8 +55,8 @@ func Serve(ctx context.Context, s *server.Server, from io.Reader, out io.Writer)
 	handled := make(chan struct{})
 	go func() {
 		defer close(handled)
-		for line := next(ctx, lines); line != nil; line = next(ctx, lines) {
-			t.handle(line)
+		for m, ok := next(ctx, messages); ok; m, ok = next(ctx, messages) {
+			t.handle(m)
 		}
 		endStreams()
 		t.open.Wait()
@@ -98,21 +98,31 @@ type transport struct {
 }
 
 const (
-	maxAhead   = 32                    // lines that are read ahead, to notice the end of input while answers wait
+	maxAhead   = 32                    // messages that are read ahead, to notice the end of input while answers wait
 	maxLine    = 8 << 20               // bytes of a line in which the id of a message that is too large is found
 	arriving   = 20 * time.Millisecond // how long the server waits for a next line after it was told to stop
 	cuttingOff = time.Second           // how long calls may take to end that are cut off
 )
 
-// read passes on the input's lines, without empty ones. It returns at the end of input, or when ctx has ended and all
-// earlier lines are passed on.
-func (t *transport) read(ctx context.Context, from io.Reader, lines chan<- []byte) {
+// message is a line of the input.
+type message struct {
+	jsonrpc.Message
+	refusal *jsonrpc.Error // why it is not handled; nil if it is. Then the message has the ID alone
+}
+
+// read passes on the input's messages. It returns at the end of input, or when ctx has ended and all earlier messages
+// are passed on.
+func (t *transport) read(ctx context.Context, from io.Reader, messages chan<- message) {
 	r := bufio.NewReaderSize(from, 64<<10)
 	for {
 		line, err := readLine(r)
 		if len(line) > 0 {
+			m, refusal := jsonrpc.Read(line)
+			if refusal != nil {
+				m = jsonrpc.Message{ID: bytes.Clone(m.ID)} // so that the line, which may be large, is freed
+			}
 			select {
-			case lines <- line:
+			case messages <- message{m, refusal}:
 			case <-t.calls.Done(): // nobody handles it
 				return
 			}
@@ -135,42 +145,40 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// next returns the next line; nil at the end of input, and when ctx has ended and no whole line comes any more.
-func next(ctx context.Context, lines <-chan []byte) []byte {
+// next returns the next message; ok is false at the end of input, and when ctx has ended and no message comes any more.
+func next(ctx context.Context, messages <-chan message) (m message, ok bool) {
 	select {
-	case line := <-lines:
-		return line
+	case m, ok = <-messages:
+		return m, ok
 	case <-ctx.Done():
 	}
 	select {
-	case line := <-lines:
-		return line
+	case m, ok = <-messages:
 	case <-time.After(arriving):
-		return nil
 	}
+	return m, ok
 }
 
 // handle answers one message. After the first notifications/initialized it sends roots/list to a client that declared
 // roots.
-func (t *transport) handle(line []byte) {
-	m, err := jsonrpc.Read(line)
+func (t *transport) handle(m message) {
 	switch {
-	case err != nil:
-		_ = t.send(err.Answer(m.ID))
+	case m.refusal != nil:
+		_ = t.send(m.refusal.Answer(m.ID))
 		return
 	case m.Method == "":
-		t.takeRoots(line)
+		t.takeRoots(m.Brief)
 		return
 	case m.Method == string(mcp.MethodSubscriptionsListen) && m.ID != nil:
-		t.listen(m)
+		t.listen(m.Message)
 		return
 	case m.Method == string(mcp.MethodNotificationCancelled):
-		t.cancelStream(m)
+		t.cancelStream(m.Message)
 		return
 	case m.Method == string(mcp.MethodInitialize):
-		t.hasRoots = t.peer.Introduce(m)
+		t.hasRoots = t.peer.Introduce(m.Message)
 	}
-	answer, _ := t.server.Handle(t.calls, t.peer, m)
+	answer, _ := t.server.Handle(t.calls, t.peer, m.Message)
 	_ = t.send(answer)
 	if m.Method == "notifications/initialized" && t.hasRoots {
 		t.hasRoots = false
