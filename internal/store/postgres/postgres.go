@@ -110,6 +110,13 @@ func Redacted(address string) string {
 func (s *Store) Close() error {
 	s.life.End()
 	s.life.Work.Wait()
+	select {
+	case <-s.saved: // others were not told of the last saves yet
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		_ = s.tell(ctx)
+		cancel()
+	default:
+	}
 	s.pool.Close()
 	return nil
 }

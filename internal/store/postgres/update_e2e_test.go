@@ -346,6 +346,22 @@ func snapshot(id string, revision int64) todo.Snapshot {
 	return todo.Snapshot{List: todo.List{ID: id, Created: time.Now().UTC()}, Revision: revision, Items: []todo.Item{}, Updated: time.Now().UTC()}
 }
 
+// A store that closes at once, as that of a command, has told others of what it saved.
+func TestLastSaveIsTold(t *testing.T) {
+	address := emptied(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	conn := checktest.Must(pgx.Connect(ctx, address))(t)
+	defer conn.Close(context.Background())
+	checktest.Must(conn.Exec(ctx, "LISTEN "+channel))(t)
+	for n := range int64(20) {
+		s := open(t, address)
+		mustSave(t, s, "a", n+1)
+		checktest.Check(t, s.Close())
+		checktest.Must(conn.WaitForNotification(ctx))(t)
+	}
+}
+
 // A process counts as alive on other servers until it leaves.
 func TestAliveOnOtherServers(t *testing.T) {
 	a, b := both(t)

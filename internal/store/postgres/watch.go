@@ -118,12 +118,18 @@ func (s *Store) notify() {
 			return
 		}
 		pause := noticeInterval
-		if _, err := s.pool.Exec(s.life.Open, "SELECT pg_notify($1, $2)", channel, saves); err != nil {
+		if s.tell(s.life.Open) != nil {
 			pause = reconnectAfter
 			board.Signal(s.saved)
 		}
 		board.Sleep(s.life.Open, pause)
 	}
+}
+
+// tell sends one notice.
+func (s *Store) tell(ctx context.Context) error {
+	_, err := s.pool.Exec(ctx, "SELECT pg_notify($1, $2)", channel, saves)
+	return err
 }
 
 // receive hints the watchers for every notice, and whenever it has connected, since it may have missed notices.
