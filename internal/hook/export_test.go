@@ -8,7 +8,12 @@ import (
 
 // LookAtSessions takes in the files in a folder of Claude Code's once.
 func LookAtSessions(ctx context.Context, home string, lists board.Lists) {
-	make(sessions).lookAtClaudeCode(ctx, home, lists)
+	SessionLooks()(ctx, home, lists)
+}
+
+// SessionLooks returns a function that takes in what changed in the files of such a folder since its last call.
+func SessionLooks() func(ctx context.Context, home string, lists board.Lists) {
+	return make(sessions).lookAtClaudeCode
 }
 
 // LookAtCodex takes in the files in a folder of Codex' once.

@@ -137,6 +137,23 @@ func TestSessionsThatSayNothing(t *testing.T) {
 	hook.LookAtSessions(r.Context(), "", r.lists)
 }
 
+// A file that was half written is read again, also when the time of its change is the same. Its
+// folder may have any name.
+func TestSessionIsReadAgain(t *testing.T) {
+	r := newRig(t)
+	host, _ := newHost(t)
+	r.sendFrom(host, "s", asks)
+	home, look := filepath.Join(t.TempDir(), "[home]"), hook.SessionLooks()
+	path, at := writeSession(t, home, fileOf(host, "idle")), time.Now()
+	checktest.Check(t, errors.Join(os.Truncate(path, 40), os.Chtimes(path, at, at)))
+	look(r.Context(), home, r.lists)
+	r.isDoing("waits: run `rm -r build`?", "by half a file")
+	writeSession(t, home, fileOf(host, "idle"))
+	checktest.Check(t, os.Chtimes(path, at, at))
+	look(r.Context(), home, r.lists)
+	r.isDoing("idle", "by the whole file")
+}
+
 // The files are followed until that is ended: what a file says later is known, too.
 func TestSessionsAreFollowed(t *testing.T) {
 	r := newRig(t)
