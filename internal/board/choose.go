@@ -13,7 +13,7 @@ import (
 
 // This file has the only guesses: which list a call means (docs/spec/architecture.md, "Who is calling").
 
-// CandidateAge is how long after a list's last change a conversation that is not certain may go on with it.
+// CandidateAge is how long after a list's last change a conversation may go on with it by a guess (see isCertain).
 const CandidateAge = 7 * 24 * time.Hour
 
 // maxCandidates is the most lists with which a write of a conversation that is not certain is compared.
@@ -23,7 +23,7 @@ const maxCandidates = 100
 type Target struct {
 	Conversation Conversation
 	List         string // the id of a list; empty means the one that the conversation holds
-	// Lines are the items of a whole-list write, in words of View; empty, not nil, to clear the list; else nil.
+	// Lines are the items of a whole-list write, with View's words; empty, not nil, clears the list. Other calls: nil.
 	Lines  []todo.Line
 	View   todo.View
 	Item   string // the id of the item that the call changes; empty in other calls

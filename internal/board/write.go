@@ -252,7 +252,7 @@ func (a *attempt) save(ctx context.Context, draft *todo.Draft, report todo.Repor
 	return Outcome{After: after, Changed: changed, Report: report}, nil
 }
 
-// takeLater moves the items that wait for the end of the turn from the list that the write leaves.
+// takeLater moves the items that wait for the end of the turn from the list that was current to the one written.
 func (a *attempt) takeLater(ctx context.Context, to *todo.Snapshot) error {
 	to.Later = slices.Concat(to.Later, a.current.Later)
 	if a.current.Later = nil; a.putsAway {

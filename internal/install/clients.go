@@ -129,7 +129,7 @@ func hookSetups() map[string]*hookSetup {
 			file: clients.GeminiFile, timeout: seconds * 1000, windows: shell.PowerShell,
 			entries: []hookEntry{
 				mirrorHook("AfterTool", "gemini-cli"), {Mirror, "SessionStart", "resume"}, {event: "SessionEnd"},
-				// matchers have no |; Gemini CLI passes on no answers at /clear and /compress, so BeforeAgent answers
+				// a matcher is one cause; Gemini CLI drops answers at /clear and /compress: BeforeAgent reminds then
 				{Remind, "SessionStart", ""}, {Remind, "PreCompress", "manual"}, {Remind, "BeforeAgent", ""},
 				{Edits, "BeforeAgent", ""}, {Edits, "AfterTool", ""},
 				{Waiting, "Notification", ""}, {Waiting, "AfterAgent", ""},

@@ -75,9 +75,9 @@ func (c *Chat) Leave(process string, at time.Time) {
 	}
 }
 
-// IsHere reports whether the chat has not ended and is served: by a live host, by a live process without an Until, or
-// by a live process before its Until (a session). After a host ended, a session lasts five minutes at most. Processes
-// that alive does not know count as sessions, but only if alive knows none of the chat's processes.
+// IsHere reports whether the chat has not ended and is served by a live host, a live process without an Until, or a
+// live process before its Until (a session). If a host has ended, a session counts only if its Until is more than five
+// minutes after the host's. Processes that alive does not know count as sessions if all are unknown, else not at all.
 func (c Chat) IsHere(now time.Time, alive func(process string) (is, isKnown bool)) bool {
 	if !c.Ended.IsZero() {
 		return false

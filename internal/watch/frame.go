@@ -140,7 +140,7 @@ type pane struct {
 	from   int    // the first line of its row then
 }
 
-// near returns a pane that is scrolled to show the cursor's row and, if there are so many, above lines before that row.
+// near returns a pane that first shows the cursor's row below some lines: as many as above says, or all if fewer.
 func near(cursor string, above int) pane { return pane{cursor: cursor, drawn: cursor, top: -above} }
 
 // move moves the cursor by delta rows, as far as there are any, and returns the index of its row; -1 without rows.
