@@ -189,10 +189,10 @@ func isLate(t *testing.T, address, path string) {
 // The bound on how long a client may take to read does not end, over HTTP/2, an
 // answer that the server still works at, nor a stream on which nothing happens.
 func TestHTTP2OutlivesTheClientTimeout(t *testing.T) {
-	const bound = 100 * time.Millisecond
+	const bound = 300 * time.Millisecond // a busy machine takes long to shake hands
 	address := serveTLS(t, bound, func(e *edge.Edge) {
 		e.Handle("GET /slow", edge.Text, func(w http.ResponseWriter, _ *edge.Request) error {
-			<-time.After(5 * bound)
+			<-time.After(2 * bound)
 			_, err := io.WriteString(w, "late")
 			return err
 		})
@@ -201,7 +201,7 @@ func TestHTTP2OutlivesTheClientTimeout(t *testing.T) {
 				if err := s.Begin(); err != nil {
 					return err
 				}
-				<-time.After(5 * bound)
+				<-time.After(2 * bound)
 				return s.Send(sse.Event{Data: "late"})
 			})
 		}, edge.Stream)
