@@ -246,7 +246,8 @@ func TestARefusedWriteStoresNothing(t *testing.T) {
 	}
 }
 
-// The states of a few open lists among many read who holds these lists, not who holds any.
+// The states of a few open lists among many read who holds these lists, not who holds any. A board
+// reads the chats once, for its rows and for these states.
 func TestStatesAskForOpenLists(t *testing.T) {
 	for _, open := range []int{3, 40} {
 		store := &counter{Store: memory.New()}
@@ -270,6 +271,10 @@ func TestStatesAskForOpenLists(t *testing.T) {
 		}
 		if working != open || (open == 3) == (store.all > 0) {
 			t.Errorf("%d of %d lists are worked on; %d times who holds any was read", working, open, store.all)
+		}
+		*store = counter{Store: store.Store}
+		if _, with, err := reader.As("").WithChats(t.Context(), every); err != nil || len(with) < 100 || store.many != 1 || len(store.chats) > 0 {
+			t.Errorf("with chats: %d states, %v; all chats are read %d times, others by themselves: %v", len(with), err, store.many, store.chats)
 		}
 	}
 }
@@ -305,7 +310,7 @@ func TestListsLeftAreReadUntilItIsKnown(t *testing.T) {
 type counter struct {
 	board.Store
 	chats                  []string
-	all, on                int    // who holds any list, who knows one
+	all, on, many          int    // who holds any list, who knows one, many chats
 	own                    string // the id of a list
 	updates, reads, others int    // others are the reads of any list but own
 	stored                 int    // snapshots, and what chats have seen
@@ -314,6 +319,11 @@ type counter struct {
 func (c *counter) Chat(ctx context.Context, id string) (todo.Chat, error) {
 	c.chats = append(c.chats, id)
 	return c.Store.Chat(ctx, id)
+}
+
+func (c *counter) Chats(ctx context.Context, q board.ChatQuery) ([]todo.Chat, error) {
+	c.many++
+	return c.Store.Chats(ctx, q)
 }
 
 func (c *counter) SeenOn(ctx context.Context, principal, list string) ([]board.Seen, error) {

@@ -47,7 +47,7 @@ func (l Lists) WithChats(ctx context.Context, lists []todo.Snapshot) (all []todo
 	return lists, states, err
 }
 
-// chatAge is how long after its last use a chat is considered by [Lists.WithChats] and readAll.
+// chatAge is how long after its last use a chat is considered by [Lists.WithChats] and attendance.
 const chatAge = 7 * 24 * time.Hour
 
 // Together returns the lists of the sub-agents of a main list, and the states of all of them, by id.
@@ -89,7 +89,8 @@ const sharedRest = time.Hour
 type attendance struct {
 	lists   Lists
 	few     bool                // reads of each list, and of each chat, what is asked for
-	read    map[string]bool     // principals of which all current lists and recent chats are read
+	read    map[string]bool     // principals of which all current lists are read
+	knows   map[string]bool     // principals of which all recent chats are read
 	holders map[string][]Seen   // by list
 	current map[string][]string // the lists that chats hold, by chat
 	chats   map[string]todo.Chat
@@ -101,7 +102,7 @@ const fewLists = 8
 
 // attendance returns an attendance for the newest snapshots of lists, and for chats.
 func (l Lists) attendance(lists []todo.Snapshot, chats []todo.Chat) *attendance {
-	a := &attendance{lists: l, read: make(map[string]bool), holders: make(map[string][]Seen), current: make(map[string][]string),
+	a := &attendance{lists: l, read: make(map[string]bool), knows: make(map[string]bool), holders: make(map[string][]Seen), current: make(map[string][]string),
 		chats: make(map[string]todo.Chat, len(chats)), open: make(map[string]bool, len(lists))}
 	for _, c := range chats {
 		a.chats[c.ID] = c
@@ -136,7 +137,7 @@ func (a *attendance) states(ctx context.Context, lists []todo.Snapshot) (map[str
 // attend returns what is known of the agents that hold a list.
 func (a *attendance) attend(ctx context.Context, s todo.Snapshot) (agent todo.Agent, err error) {
 	if s.IsChat() {
-		chat, err := a.chat(ctx, s.List.ID)
+		chat, err := a.chat(ctx, s.List.Principal, s.List.ID)
 		if err == nil {
 			agent.Here, err = a.hasRow(ctx, chat)
 		}
@@ -152,7 +153,7 @@ func (a *attendance) attend(ctx context.Context, s todo.Snapshot) (agent todo.Ag
 			continue
 		}
 		var chat todo.Chat
-		if chat, err = a.chat(ctx, h.Chat); err == nil && a.lists.board.isHere(chat) {
+		if chat, err = a.chat(ctx, s.List.Principal, h.Chat); err == nil && a.lists.board.isHere(chat) {
 			agent.Here = true
 			agent = agent.And(chat)
 		}
@@ -160,37 +161,40 @@ func (a *attendance) attend(ctx context.Context, s todo.Snapshot) (agent todo.Ag
 	// A key that several chats share has one current list: that of the chat which wrote last.
 	if err == nil && !agent.Here && todo.IsSeveral(s.List.Conversation) && a.lists.board.now().Sub(s.Worked) <= sharedRest {
 		var chat todo.Chat
-		chat, err = a.chat(ctx, s.List.Conversation)
+		chat, err = a.chat(ctx, s.List.Principal, s.List.Conversation)
 		agent.Here = a.lists.board.isHere(chat)
 	}
 	return agent, err
 }
 
-// readAll reads a principal's current lists, and its chats used within chatAge. It does so once, and not if few is set.
+// readAll reads a principal's current lists. It does so once, and not if few is set.
 func (a *attendance) readAll(ctx context.Context, of string) error {
 	if a.few || a.read[of] {
 		return nil
 	}
-	store := a.lists.board.store
-	on, err := store.SeenOn(ctx, of, "")
-	if err != nil {
-		return err
-	}
-	chats, err := store.Chats(ctx, ChatQuery{Principal: &of, UsedSince: a.lists.board.now().Add(-chatAge)})
+	on, err := a.lists.board.store.SeenOn(ctx, of, "")
 	for _, s := range on {
 		a.holders[s.List] = append(a.holders[s.List], s)
 		a.current[s.Chat] = append(a.current[s.Chat], s.List)
-	}
-	for _, c := range chats {
-		a.chats[c.ID] = c
 	}
 	a.read[of] = err == nil
 	return err
 }
 
-// chat reads a chat, once.
-func (a *attendance) chat(ctx context.Context, id string) (c todo.Chat, err error) {
+// chat reads a chat of a principal, once; unless few is set, with all others of the principal used within chatAge.
+func (a *attendance) chat(ctx context.Context, of, id string) (c todo.Chat, err error) {
 	c, known := a.chats[id]
+	if !known && !a.few && !a.knows[of] {
+		a.knows[of] = true
+		all, err := a.lists.board.store.Chats(ctx, ChatQuery{Principal: &of, UsedSince: a.lists.board.now().Add(-chatAge)})
+		if err != nil {
+			return c, err
+		}
+		for _, chat := range all {
+			a.chats[chat.ID] = chat
+		}
+		c, known = a.chats[id]
+	}
 	if !known {
 		if c, err = a.lists.board.store.Chat(ctx, id); err == nil {
 			a.chats[id] = c
