@@ -158,20 +158,24 @@ type ownTool struct {
 // clients are listed it.
 func (m *meter) tools(path string) ([]ownTool, error) {
 	all := []ownTool{
-		{name: "`TodoWrite`", flags: []string{"--tools=TodoWrite"}, way: todoMCP()},
+		{name: "`TodoWrite`", flags: []string{"--tools=TodoWrite"}, way: wholeList()},
 		{name: "`TodoWrite` with `--item-ids`", flags: []string{"--tools=TodoWrite", "--item-ids"}, way: todoWriteIDs()},
-		{name: "`TodoWrite` with `--statuses all`", flags: []string{"--tools=TodoWrite", "--statuses=all"}, way: todoMCP()},
+		{name: "`TodoWrite` with `--statuses all`", flags: []string{"--tools=TodoWrite", "--statuses=all"}, way: wholeList()},
 	}
-	for _, several := range [][]string{{"write_todos"}, {"SetTodoList"}, {"todo_write"}, {"update_plan"}, {"todowrite"}, {"manage_todo_list"}, {"todos"}, {"TodoList"},
-		{"TaskCreate", "TaskUpdate", "TaskList", "TaskGet"}, {"create_todos", "update_todo"}} {
-		tool := ownTool{name: "`" + strings.Join(several, "`, `") + "`", flags: []string{"--tools=" + strings.Join(several, ",")}, way: wayOf(several[0])}
-		switch several[0] {
-		case "TaskCreate":
-			tool.way = tasks()
-		case "create_todos":
-			tool.way = createTodos()
+	listed, err := ownProgram(path, "--tools=all", "--store=memory").listed()
+	if err != nil {
+		return nil, err
+	}
+	several := [][]string{{"TaskCreate", "TaskUpdate", "TaskList", "TaskGet"}, {"create_todos", "update_todo"}}
+	for _, tool := range listed[1:] {
+		names := []string{tool.Name}
+		if i := slices.IndexFunc(several, func(names []string) bool { return slices.Contains(names, tool.Name) }); i >= 0 {
+			names = several[i]
 		}
-		all = append(all, tool)
+		if names[0] != tool.Name {
+			continue
+		}
+		all = append(all, ownTool{name: "`" + strings.Join(names, "`, `") + "`", flags: []string{"--tools=" + strings.Join(names, ",")}, way: wayOf(names[0])})
 	}
 	for i, t := range all {
 		used, err := m.use(ownProgram(path, append(t.flags, "--store=memory")...), t.way)

@@ -29,7 +29,7 @@ func contenders(own, folder string) ([]contender, error) {
 	backlog := "backlog.md/cli.js"
 	taskMaster := run("task-master-ai/dist/mcp-server.js")
 	return []contender{
-		{"todo-mcp", ownProgram(own), todoMCP},
+		{"todo-mcp", ownProgram(own), wholeList},
 		{"server-memory", program{
 			command: run("@modelcontextprotocol/server-memory/dist/index.js"),
 			env:     []string{"MEMORY_FILE_PATH={dir}/memory.jsonl"},
@@ -48,9 +48,6 @@ func contenders(own, folder string) ([]contender, error) {
 		}, taskMasterAI},
 	}, nil
 }
-
-// todoMCP is the way of the tool that clients are listed.
-func todoMCP() way { return todoWrite("TodoWrite") }
 
 // none belongs to a server that cannot make tasks without a language model.
 func none() way { return way{} }

@@ -2,7 +2,12 @@
 
 package main
 
-import "strconv"
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strconv"
+)
 
 // way is how a model keeps a plan with the tools of a server.
 type way struct {
@@ -14,31 +19,38 @@ type way struct {
 	advance func(c *connection, items []item, step int) error
 }
 
-// whole is the way of a tool that takes the whole plan; argument returns an item
-// as it takes it.
-func whole(tool string, statuses [3]string, argument func(item, string) object) way {
-	list := "todos"
+// wayOf returns the way of a tool, or of several of which it is the first one.
+func wayOf(tool string) way {
 	switch tool {
-	case "update_plan":
-		list = "plan"
-	case "manage_todo_list":
-		list = "todoList"
+	case "todo_write":
+		return todoPatch()
+	case "TaskCreate":
+		return tasks()
+	case "create_todos":
+		return createTodos()
 	}
+	return wholeList()
+}
+
+// wholeList is the way of a tool that takes the whole plan, the first that is listed. Its
+// schema says how an item is written: a required number is the item's place, the first
+// words of status are for a pending item, one in progress and a completed one, and of
+// another choice, as a priority, the one in the middle is taken.
+func wholeList() way {
 	write := func(c *connection, items []item, now int) error {
-		todos := []object{}
-		for i, step := range items {
-			status := statuses[0]
-			if i == now {
-				status = statuses[1]
-			} else if i < now {
-				status = statuses[2]
-			}
-			todos = append(todos, argument(step, status))
-			if tool == "manage_todo_list" {
-				todos[i]["id"] = i + 1
+		tools, err := c.tools()
+		if err != nil {
+			return err
+		}
+		var schema struct{ Properties map[string]field }
+		if err := json.Unmarshal(tools[0].InputSchema, &schema); err != nil {
+			return err
+		}
+		for list, argument := range schema.Properties {
+			if argument.Items.Properties != nil {
+				_, err = c.call(tools[0].Name, object{list: arguments(argument, items, now)})
 			}
 		}
-		_, err := c.call(tool, object{list: todos})
 		return err
 	}
 	return way{
@@ -47,40 +59,39 @@ func whole(tool string, statuses [3]string, argument func(item, string) object) 
 	}
 }
 
-// todoWrite is the way of TodoWrite, and of write_todos.
-func todoWrite(tool string) way {
-	return whole(tool, [3]string{"pending", "in_progress", "completed"}, func(step item, status string) object {
-		return object{"content": step.text, "activeForm": step.active, "status": status}
-	})
-}
-
-// wayOf returns the way of a whole-list tool.
-func wayOf(tool string) way {
-	usual := [3]string{"pending", "in_progress", "completed"}
-	switch tool {
-	case "todo_write":
-		return todoPatch()
-	case "update_plan":
-		return whole(tool, usual, func(step item, status string) object {
-			return object{"step": step.text, "status": status}
-		})
-	case "todowrite":
-		return whole(tool, usual, func(step item, status string) object {
-			return object{"content": step.text, "status": status, "priority": "medium"}
-		})
-	case "todos":
-		return whole(tool, usual, func(step item, status string) object {
-			return object{"content": step.text, "active_form": step.active, "status": status}
-		})
-	case "manage_todo_list":
-		return whole(tool, [3]string{"not-started", "in-progress", "completed"}, titled)
-	case "SetTodoList", "TodoList":
-		return whole(tool, [3]string{"pending", "in_progress", "done"}, titled)
+// arguments returns items as a list's schema wants them; the one at now is in progress.
+func arguments(list field, items []item, now int) []object {
+	todos := make([]object, len(items))
+	for i, step := range items {
+		todos[i] = object{}
+		for name, f := range list.Items.Properties {
+			switch {
+			case name == "status":
+				todos[i][name] = f.Enum[cmp.Compare(now, i)+1]
+			case name == "activeForm", name == "active_form":
+				todos[i][name] = step.active
+			case f.Enum != nil:
+				todos[i][name] = f.Enum[len(f.Enum)/2]
+			case !slices.Contains(list.Items.Required, name):
+			case f.Type == "integer":
+				todos[i][name] = i + 1
+			default:
+				todos[i][name] = step.text
+			}
+		}
 	}
-	return todoWrite(tool)
+	return todos
 }
 
-func titled(step item, status string) object { return object{"title": step.text, "status": status} }
+// field is what a schema says of an argument, or of a field of its items.
+type field struct {
+	Type  any
+	Enum  []string
+	Items struct {
+		Properties map[string]field
+		Required   []string
+	}
+}
 
 // todoPatch is the way of todo_write: an update names what changes by ids.
 func todoPatch() way {
@@ -127,7 +138,7 @@ func tasks() way {
 // todoWriteIDs is the way of TodoWrite with --item-ids: an update has only the items
 // that change. Numbers go on from plan to plan.
 func todoWriteIDs() way {
-	w := todoWrite("TodoWrite")
+	w := wholeList()
 	begin, created := w.begin, 0
 	w.begin = func(c *connection, items []item) error {
 		created += len(items)
