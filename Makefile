@@ -87,7 +87,7 @@ lint: biome
 # vet is a step of its own, so the tests leave it out.
 race:
 	@echo "== tests under the race detector"
-	@export GORACE=atexit_sleep_ms=0; $(GO) test $(E2E) $(RACE) -vet=off -timeout 15m $(RACED)
+	@export GORACE=atexit_sleep_ms=0; $(GO) test -p 4 $(E2E) $(RACE) -vet=off -timeout 15m $(RACED)
 
 ## developers: tests of the programs of developers; `make long` runs them under the race detector
 developers:
@@ -97,7 +97,7 @@ developers:
 ## others: all other tests, but for those that wait
 others:
 	@echo "== tests of what computes alone, or drives the program or a page"
-	@$(PLAIN) $(GO) test $(E2E) -vet=off -timeout 15m $$($(GO) list $(E2E) ./... | grep -vxF "$$($(GO) list $(E2E) $(RACED) $(WAITING))")
+	@$(PLAIN) $(GO) test -p 4 $(E2E) -vet=off -timeout 15m $$($(GO) list $(E2E) ./... | grep -vxF "$$($(GO) list $(E2E) $(RACED) $(WAITING))")
 
 ## waiting: tests that wait most of their time
 waiting:
