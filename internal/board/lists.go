@@ -29,6 +29,9 @@ func (l Lists) update(ctx context.Context, of Key, change func(Tx) error) error 
 		return ErrReadOnly
 	}
 	of.Principal = l.id.Principal
+	if l.all {
+		of.Principal = AllPrincipals
+	}
 	return l.board.store.Update(ctx, of, change)
 }
 

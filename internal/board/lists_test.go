@@ -36,6 +36,22 @@ func TestPurgeMany(t *testing.T) {
 	}
 }
 
+// What changes lists of everyone says so to the store: other updates of their principals must not run beside it.
+func TestUpdatesOfEveryone(t *testing.T) {
+	g := &guarded{Store: memory.New()}
+	must(storetest.Save(t.Context(), g, todo.Snapshot{List: todo.List{ID: "a", Principal: "p"}, Revision: 1}))(t)
+	b := board.NewBoard(g)
+	t.Cleanup(b.Close)
+	edit := todo.Edit{Do: todo.EditAdd, Text: "more"}
+	must(b.Everyone().Edit(t.Context(), "a", edit, todo.Writer{}))(t)
+	must(b.Everyone().Purge(t.Context(), todo.Writer{}, "a"))(t)
+	for _, write := range g.writes[1:] {
+		if want := fmt.Sprintf("Update of {Principal:%s ", board.AllPrincipals); !strings.HasPrefix(write, want) {
+			t.Errorf("%q, want %q", write, want)
+		}
+	}
+}
+
 // BAD-INPUT 65: Lists without end; 100 small changes of a list of 256 kB → `--max-lists`,
 // `--max-size` and 1,000 lists of a conversation a day [bound them](../lists.md#nothing-is-lost):
 // old lists make room, else new ones are refused, with what to do

@@ -56,6 +56,10 @@ type Key struct {
 	Mirrors   bool   // of the lists that the chat has in a todo tool of its host's own
 }
 
+// AllPrincipals stands in the key of an update that may change rows of every principal: no other update runs beside it.
+// No principal is called so.
+const AllPrincipals = "\x00"
+
 // Seen is what a chat knows of one list.
 type Seen struct {
 	Key

@@ -1,8 +1,8 @@
 // Package postgres implements board.Store in a PostgreSQL database, which any number of servers share. It keeps every
 // promise of board.Store: an acknowledged save is committed, as durable as the database's synchronous_commit makes it.
 //
-// All tables are in the schema todo_mcp, which [Open] creates. An update is a transaction that locks what it reads. Mostly
-// it takes two round trips: one begins it and reads, one stores and commits. A server notifies others of its saves after
+// All tables are in the schema todo_mcp, which [Open] creates. An update is a transaction; those of one principal run one
+// after the other. Mostly it takes two round trips: one begins it and reads, one stores and commits. A server notifies others of its saves after
 // the commit, at most once in [noticeInterval]; if a notice is lost, they read soon after (see board.Board).
 package postgres
 
@@ -34,7 +34,7 @@ type Store struct {
 	tables.Health
 	pool *pgxpool.Pool
 	keep board.Keep
-	// turns are the locks of chats in this process; several chats may share one. Updates that wait for a lock get it in
+	// turns are the locks of principals in this process; several may share one. Updates that wait for a lock get it in
 	// the order in which they came, and hold no connection meanwhile.
 	turns [1024]chan struct{}
 	room  chan struct{} // a slot for each connection that updates may use: all but one, which is left to reads
@@ -48,7 +48,8 @@ type Store struct {
 var _ board.Store = (*Store)(nil)
 
 // openTimeout bounds how long Open tries to reach the database, and statementTimeout a statement with its wait for locks.
-const openTimeout, statementTimeout = 10 * time.Second, 10 * time.Second
+// idleTimeout is how long an update that stands still, with its process or its network, holds up others of its principal.
+const openTimeout, statementTimeout, idleTimeout = 10 * time.Second, 10 * time.Second, 5 * time.Second
 
 // Open connects to the database at a postgres:// URL or a connection string of libpq, and makes the schema in it. It
 // returns an error if a pooler at the address loses notices.
@@ -60,8 +61,8 @@ func Open(ctx context.Context, address string, keep board.Keep) (*Store, error) 
 	}
 	settings := config.ConnConfig.RuntimeParams
 	settings["application_name"] = cmp.Or(settings["application_name"], "todo-mcp")
-	for _, limit := range []string{"statement_timeout", "idle_in_transaction_session_timeout"} {
-		settings[limit] = cmp.Or(settings[limit], fmt.Sprint(statementTimeout.Milliseconds()))
+	for name, limit := range map[string]time.Duration{"statement_timeout": statementTimeout, "idle_in_transaction_session_timeout": idleTimeout} {
+		settings[name] = cmp.Or(settings[name], fmt.Sprint(limit.Milliseconds()))
 	}
 	config.MaxConns = max(config.MaxConns, 2)
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
@@ -214,8 +215,9 @@ var queries = sync.OnceValue(tables.Dialect{
 	Settled:  `(SELECT todo_mcp.settled())`,
 	Position: `SELECT todo_mcp.settled() - 1`,
 	Like:     `ILIKE`,
-	Forget:   []string{`SELECT todo_mcp.forget(id) FROM (%s FOR UPDATE SKIP LOCKED) AS l`},
-	Lock:     ` FOR UPDATE`, SkipLocked: ` FOR UPDATE SKIP LOCKED`,
+	Forget:   []string{`SELECT todo_mcp.forget(id) FROM (%s FOR UPDATE) AS l`},
+	IsFree:   ` AND todo_mcp.take(principal)`,
+	Lock:     ` FOR UPDATE`,
 }.Queries)
 
 // querier runs queries: on the database, or in a transaction.

@@ -83,9 +83,8 @@ CREATE TABLE todo_mcp.names (
 );
 CREATE INDEX ON todo_mcp.names (list);
 
--- How many lists each principal has, apart from deleted ones: the sum of its rows,
--- of which there are several so that lists that begin seldom wait for each other.
-CREATE TABLE todo_mcp.list_counts (principal text COLLATE "C", part int, n bigint NOT NULL, PRIMARY KEY (principal, part)) WITH (fillfactor = 50);
+-- How many lists each principal has, apart from deleted ones.
+CREATE TABLE todo_mcp.list_counts (principal text COLLATE "C" PRIMARY KEY, n bigint NOT NULL) WITH (fillfactor = 50);
 CREATE FUNCTION todo_mcp.count_lists() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
 	d bigint := 0;
@@ -93,8 +92,8 @@ BEGIN
 	IF TG_OP <> 'INSERT' AND NOT OLD.deleted THEN d := d - 1; END IF;
 	IF TG_OP <> 'DELETE' AND NOT NEW.deleted THEN d := d + 1; END IF;
 	IF d <> 0 THEN
-		INSERT INTO todo_mcp.list_counts AS c VALUES (coalesce(NEW.principal, OLD.principal), hashtext(coalesce(NEW.id, OLD.id)) & 31, d)
-			ON CONFLICT (principal, part) DO UPDATE SET n = c.n + d;
+		INSERT INTO todo_mcp.list_counts AS c VALUES (coalesce(NEW.principal, OLD.principal), d)
+			ON CONFLICT (principal) DO UPDATE SET n = c.n + d;
 	END IF;
 	RETURN NULL;
 END $$;
@@ -168,7 +167,7 @@ BEGIN
 	RETURN (store.seq_offset + pg_current_xact_id()::text::bigint) << 16;
 END $$;
 -- Nothing is saved any more with a seq below this one: the id of the first transaction that
--- is open and may save. Who saves has locked lists before it is given an id, so others,
+-- is open and may save. Who saves has read lists before it is given an id, so others,
 -- of other tables or databases of the cluster, are those that have an id and no such lock.
 -- Locks are read once: who ends meanwhile counts as who may save.
 CREATE FUNCTION todo_mcp.settled() RETURNS bigint LANGUAGE sql STABLE AS $$
@@ -186,12 +185,16 @@ CREATE FUNCTION todo_mcp.held(p_principal text, p_chat text, p_mirrors boolean) 
 	SELECT coalesce((SELECT list FROM todo_mcp.seen WHERE principal = p_principal AND chat = p_chat AND mirrors = p_mirrors AND current), '')
 $$;
 
--- Fails if a name does not lead to a list ('' for none), as it was read to do.
-CREATE FUNCTION todo_mcp.check_name(p_principal text, p_name text, p_list text) RETURNS void LANGUAGE plpgsql AS $$
+-- The lock of a principal, which an update has until it ends. There are 1024 such locks, so
+-- that an update which removes old rows of all principals needs no more.
+CREATE FUNCTION todo_mcp.lock_of(p_principal text) RETURNS int LANGUAGE sql IMMUTABLE AS $$
+	SELECT hashtext(p_principal) & 1023
+$$;
+-- Takes the lock of a principal if no other update has it, and says so. No update waits for a
+-- second lock, so none wait for each other. The cost has a query call it for few rows.
+CREATE FUNCTION todo_mcp.take(p_principal text) RETURNS boolean LANGUAGE plpgsql COST 100000 AS $$
 BEGIN
-	IF p_list <> coalesce((SELECT list FROM todo_mcp.names WHERE principal = p_principal AND name = p_name), '') THEN
-		RAISE 'the name leads to another list' USING ERRCODE = 'serialization_failure';
-	END IF;
+	RETURN pg_try_advisory_xact_lock(1, todo_mcp.lock_of(p_principal));
 END $$;
 
 -- Removes a list with all that belongs to it.

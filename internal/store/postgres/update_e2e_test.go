@@ -23,6 +23,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
+	"github.com/todo-mcp/todo-mcp/internal/store/tables"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
@@ -42,7 +43,7 @@ func (c *trips) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBat
 func (c *trips) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
 func (c *trips) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)     {}
 
-// What a chat writes on its list is two round trips to the database: one that locks
+// What a chat writes on its list is two round trips to the database: one that waits its turn
 // and reads, and one that stores and commits.
 func TestRoundTrips(t *testing.T) {
 	s := fresh(t, board.Keep{Revisions: 5, Lists: 100, Begun: 10, Abandoned: time.Hour})
@@ -85,169 +86,181 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// Two conversations do not both take up a list that was free when they read who holds
-// it: the second one waits, or has ended.
-func TestOnlyOneTakesUpAList(t *testing.T) {
-	s, ctx := fresh(t), t.Context()
-	mustSave(t, s, "a", 1)
-	takes := func(name string, meanwhile func() error) error {
-		key := board.Key{Chat: name}
-		return s.Update(ctx, key, func(tx board.Tx) error {
-			on, err := tx.SeenOn(ctx, "", "a")
-			if err = errors.Join(err, meanwhile()); err != nil || len(on) > 0 {
-				return err
-			}
-			return tx.See(ctx, board.Seen{Key: key, List: "a", Current: true})
-		})
-	}
-	done := make(chan error, 1)
-	checktest.Check(t, takes("x", sync.OnceValue(func() (err error) {
-		go func() { done <- takes("y", func() error { return nil }) }()
-		for waiting := 0; err == nil && waiting == 0 && len(done) == 0; {
-			err = one(ctx, s.pool, []any{&waiting}, `SELECT count(*) FROM pg_locks WHERE NOT granted`)
-		}
-		return err
-	})))
-	checktest.Check(t, <-done)
-	if on, err := s.SeenOn(ctx, "", "a"); err != nil || len(on) != 1 {
-		t.Errorf("%+v, %v", on, err)
-	}
+// begin runs an update in another goroutine until it calls the function that change is given. end lets it go on.
+func begin(t *testing.T, s *Store, key board.Key, change func(tx board.Tx, pause func()) error) (end func(), done chan error) {
+	t.Helper()
+	paused, goOn := make(chan bool), make(chan bool)
+	end = sync.OnceFunc(func() { close(goOn) })
+	t.Cleanup(end)
+	done = make(chan error, 1)
+	pause := sync.OnceFunc(func() { paused <- true; <-goOn })
+	go func() {
+		done <- s.Update(context.Background(), key, func(tx board.Tx) error { return change(tx, pause) })
+	}()
+	<-paused
+	return end, done
 }
 
-// A list that was only found, and that another server changed before it is saved, is
-// read again; also by a store that logs what it saves.
-func TestFoundListsAreReadAgain(t *testing.T) {
-	s, ctx := fresh(t), t.Context()
+// awaitWaiting waits until so many connections wait for a lock.
+func awaitWaiting(t *testing.T, s *Store, n int) {
+	t.Helper()
+	await(t, fmt.Sprint(n, " updates that wait"), func() bool {
+		waiting := 0
+		return one(t.Context(), s.pool, []any{&waiting}, `SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted`) == nil && waiting == n
+	})
+}
+
+// An update of a principal waits for the one that runs on another server, and finds what that stored: of a list that was
+// only found, of who holds it, of a name and of another chat. Each runs once. Other principals do not wait.
+func TestUpdatesOfAPrincipal(t *testing.T) {
+	s, other := both(t)
+	ctx, chat := t.Context(), todo.ChatID("p", "", "b", false)
+	first, second := board.Key{Principal: "p", Chat: "x"}, board.Key{Principal: "p", Chat: "y"}
 	mustSave(t, s, "a", 1)
 	logged := audit.New(s, io.Discard, slog.New(slog.DiscardHandler), false)
-	for _, st := range []board.Store{s, logged} {
-		tries := 0
-		err := st.Update(ctx, board.Key{Chat: "x"}, func(tx board.Tx) error {
-			tries++
-			found, err := tx.Find(ctx, board.Query{})
-			if err != nil {
-				return err
-			}
-			next := snapshot("a", found[0].Revision+1)
-			if tries == 1 {
-				_, err = storetest.Save(ctx, st, next)
-			}
-			_, saving := tx.Save(ctx, next)
-			return errors.Join(err, saving)
-		})
-		if err != nil || tries != 2 {
-			t.Errorf("%d tries, %v", tries, err)
+	var runs atomic.Int32
+	write := func(tx board.Tx, of board.Key, pause func()) error {
+		runs.Add(1)
+		found, err1 := tx.Find(ctx, board.Query{})
+		on, err2 := tx.SeenOn(ctx, "p", "a")
+		name, err3 := tx.Named(ctx, "p", "name")
+		c, err4 := tx.Chat(ctx, chat)
+		pause()
+		if err := errors.Join(err1, err2, err3, err4); err != nil {
+			return err
 		}
+		_, err1 = tx.Save(ctx, snapshot("a", found[0].Revision+1))
+		if len(on) == 0 {
+			err2 = tx.See(ctx, board.Seen{Key: of, List: "a", Current: true})
+		}
+		if name == "" {
+			err3 = tx.SetName(ctx, "p", "name", of.Chat)
+		}
+		_, err4 = tx.SaveChat(ctx, todo.Chat{ID: chat, Principal: "p", Asks: c.Asks + of.Chat})
+		return errors.Join(err1, err2, err3, err4)
+	}
+	end, done := begin(t, s, first, func(tx board.Tx, pause func()) error { return write(tx, first, pause) })
+	waiting := make(chan error, 1)
+	go func() {
+		waiting <- other.Update(ctx, second, func(tx board.Tx) error { return write(tx, second, func() {}) })
+	}()
+	awaitWaiting(t, s, 1)
+	checktest.Check(t, other.Update(ctx, board.Key{Principal: "q"}, func(tx board.Tx) error { return tx.SetName(ctx, "q", "name", "b") }))
+	end()
+	checktest.Check(t, errors.Join(<-done, <-waiting))
+	checktest.Check(t, logged.Update(ctx, first, func(tx board.Tx) error { return write(tx, first, func() {}) }))
+	on, err1 := s.SeenOn(ctx, "p", "a")
+	name, err2 := s.Named(ctx, "p", "name")
+	c, err3 := s.Chat(ctx, chat)
+	if err := errors.Join(err1, err2, err3); err != nil || len(on) != 1 || name != "x" || c.Asks != "xyx" || runs.Load() != 3 {
+		t.Errorf("%d holders, the name of %s, a chat that asks %q after %d runs, %v", len(on), name, c.Asks, runs.Load(), err)
+	}
+	mustBeAt(t, s, "a", 4)
+}
+
+// An update of all principals waits for those that run, and later ones wait for it.
+func TestUpdatesOfAllPrincipals(t *testing.T) {
+	s, other := both(t)
+	var order []string
+	adds := func(what string) func(tx board.Tx, pause func()) error {
+		return func(tx board.Tx, pause func()) error { pause(); order = append(order, what); return nil }
+	}
+	end, first := begin(t, s, board.Key{Principal: "p"}, adds("first"))
+	later := make(chan error, 3)
+	for n, c := range []struct {
+		s         *Store
+		principal string
+	}{{other, board.AllPrincipals}, {s, "p"}, {other, "q"}} {
+		go func() {
+			later <- c.s.Update(t.Context(), board.Key{Principal: c.principal}, func(tx board.Tx) error { return adds(c.principal)(tx, func() {}) })
+		}()
+		if c.s == other { // else it waits in the process
+			awaitWaiting(t, s, min(n+1, 2))
+		}
+	}
+	end()
+	checktest.Check(t, errors.Join(<-first, <-later, <-later, <-later))
+	if len(order) != 4 || order[0] != "first" || order[1] != board.AllPrincipals {
+		t.Errorf("in the order %q", order)
 	}
 }
 
-// Two chats that look at each other, as those of one list do, do not wait for each other. What a
-// transaction read of another chat and then saves is that chat as it is: else it runs again.
-func TestChatsLookAtEachOther(t *testing.T) {
-	s := open(t, newDatabase(t), board.Keep{})
-	ctx, a, b := t.Context(), todo.ChatID("", "", "a", false), todo.ChatID("", "", "b", false)
-	for _, id := range []string{a, b} {
-		checktest.Must(storetest.SaveChat(ctx, s, todo.Chat{ID: id}))(t)
+// What is old of a principal stays while an update of the principal runs, which others need not wait for: it may be
+// using that. Afterwards it goes.
+func TestOldRowsInUse(t *testing.T) {
+	s, other := both(t)
+	ctx, key, long := t.Context(), board.Key{Principal: "p", Chat: "x"}, time.Now().Add(-2*board.SeenAge)
+	begins := func(s *Store, list string) {
+		l := snapshot(list, 1)
+		l.List.Principal = "q"
+		checktest.Must(storetest.Save(ctx, s, l))(t)
 	}
-	var runs atomic.Int32
-	var within sync.WaitGroup
-	within.Add(2)
-	done := make(chan error)
-	for of, other := range map[string]string{a: b, b: a} {
-		go func() {
-			done <- s.Update(ctx, board.Key{Chat: of}, func(tx board.Tx) error {
-				if runs.Add(1) <= 2 {
-					within.Done()
-					within.Wait()
-				}
-				_, err := tx.Chat(ctx, other)
-				return err
-			})
-		}()
-	}
-	if err := errors.Join(<-done, <-done); err != nil || runs.Load() != 2 {
-		t.Errorf("two changes ran %d times, %v", runs.Load(), err)
-	}
-	tries := 0
-	err := s.Update(ctx, board.Key{Chat: a}, func(tx board.Tx) error {
-		read, err := tx.Chat(ctx, b)
-		if tries++; err == nil && tries == 1 {
-			_, err = storetest.SaveChat(ctx, s, todo.Chat{ID: b, Asks: "push?"})
+	old := func(id string) {
+		for n := range int64(2) {
+			l := snapshot(id, n+1)
+			l.List.Principal, l.Updated, l.Deleted = "p", long, n == 1
+			checktest.Must(storetest.Save(ctx, s, l, board.Seen{Key: key, List: id, Revision: 1}))(t)
 		}
+		checktest.Must(storetest.SaveChat(ctx, s, todo.Chat{ID: "chat " + id, Principal: "p", Used: long}))(t)
+	}
+	begins(s, "now") // or nothing would count as old
+	old("back")
+	old("gone")
+	checktest.Must(s.pool.Exec(ctx, `UPDATE todo_mcp.seen SET at = $1`, long.UnixNano()))(t)
+	end, done := begin(t, s, key, func(tx board.Tx, pause func()) error {
+		l, err1 := tx.Load(ctx, "back", 0)
+		c, err2 := tx.Chat(ctx, "chat back")
+		pause()
+		l.Deleted, l.Revision, l.Updated, c.Used = false, l.Revision+1, time.Now(), time.Now()
+		_, err3 := tx.Save(ctx, l)
+		_, err4 := tx.SaveChat(ctx, c)
+		return errors.Join(err1, err2, err3, err4, tx.See(ctx, board.Seen{Key: key, List: "back", Revision: 3, Current: true}))
+	})
+	begins(other, "meanwhile")
+	mustBeAt(t, s, "gone", 2)
+	end()
+	checktest.Check(t, <-done)
+	other.used = tables.Used{} // its chats may expire again
+	begins(other, "later")
+	mustBeAt(t, s, "back", 3)
+	_, err := s.Load(ctx, "gone", 0)
+	if on, err1 := s.Seen(ctx, key); !errors.Is(err, board.ErrNotFound) || err1 != nil || len(on) != 1 || on[0].Revision != 3 {
+		t.Errorf("what is old: %v; seen: %+v, %v", err, on, err1)
+	}
+	for chat, stays := range map[string]bool{"chat back": true, "chat gone": false} {
+		if c, err := s.Chat(ctx, chat); err != nil || (c.ID != "") != stays {
+			t.Errorf("%s: %+v, %v", chat, c, err)
+		}
+	}
+	if _, err := s.Check(ctx, func(problem string) { t.Error(problem) }); err != nil {
+		t.Error(err)
+	}
+}
+
+// A server that stands still in an update holds up others of the principal for a time. Then it has stored nothing, and
+// runs the update again when it goes on.
+func TestStandsStill(t *testing.T) {
+	address := emptied(t)
+	s, other := open(t, address+"&idle_in_transaction_session_timeout=300"), open(t, address)
+	mustSave(t, s, "a", 1)
+	var runs atomic.Int32
+	next := func(tx board.Tx, pause func()) error {
+		runs.Add(1)
+		l, err := tx.Load(context.Background(), "a", 0)
+		pause()
 		if err == nil {
-			read.Client = "client"
-			_, err = tx.SaveChat(ctx, read)
+			l.Revision++
+			_, err = tx.Save(context.Background(), l)
 		}
 		return err
-	})
-	now, err2 := s.Chat(ctx, b)
-	if err := errors.Join(err, err2); err != nil || now.Asks != "push?" || now.Client != "client" || tries != 2 {
-		t.Errorf("after %d tries: %+v, %v", tries, now, err)
 	}
-}
-
-// Two chats that use a list by its name, which one of them holds, lock nothing in another order.
-func TestChatsOfOneName(t *testing.T) {
-	s := open(t, newDatabase(t))
-	ctx := t.Context()
-	first := board.Key{Principal: "p", Chat: "first"}
-	checktest.Must(storetest.Save(ctx, s, snapshot("a", 1), board.Seen{Key: first, List: "a", Revision: 1, Current: true}))(t)
-	checktest.Check(t, s.Update(ctx, first, func(tx board.Tx) error { return tx.SetName(ctx, "p", "name", "a") }))
-	var runs atomic.Int32
-	use := func(key board.Key, before, between func()) error {
-		return s.Update(ctx, key, func(tx board.Tx) error {
-			runs.Add(1)
-			before()
-			id, err := tx.Named(ctx, "p", "name")
-			between()
-			if err == nil {
-				_, err = tx.Load(ctx, id, 0)
-			}
-			return err
-		})
+	end, done := begin(t, s, board.Key{Chat: "x"}, next)
+	checktest.Check(t, other.Update(t.Context(), board.Key{Chat: "y"}, func(tx board.Tx) error { return next(tx, func() {}) }))
+	end()
+	checktest.Check(t, <-done)
+	if mustBeAt(t, s, "a", 3); runs.Load() != 3 {
+		t.Errorf("two updates ran %d times", runs.Load())
 	}
-	done, named := make(chan error, 1), make(chan struct{})
-	isNamed := sync.OnceFunc(func() { close(named) })
-	meanwhile := sync.OnceFunc(func() {
-		go func() { done <- use(board.Key{Principal: "p", Chat: "second"}, func() {}, isNamed) }()
-		<-named
-	})
-	if err := errors.Join(use(first, meanwhile, func() {}), <-done); err != nil || runs.Load() != 2 {
-		t.Errorf("two changes ran %d times, %v", runs.Load(), err)
-	}
-}
-
-// A change that runs alone, and another one of its chat that waited with it, do not wait for each other.
-func TestAloneBesideItsChat(t *testing.T) {
-	s, other := both(t)
-	ctx, key := t.Context(), board.Key{Chat: "x"}
-	mustSave(t, s, "a", 1)
-	nothing := func(board.Tx) error { return nil }
-	warm := nothing // so that three connections know the statements, and lock nothing to learn them
-	for n := range 3 {
-		inner := warm
-		warm = func(board.Tx) error { return s.Update(ctx, board.Key{Chat: fmt.Sprint(n)}, inner) }
-	}
-	checktest.Check(t, warm(nil))
-	done := make(chan error, 2)
-	begin := func(alone bool) {
-		again, err := s.try(ctx, key, nothing, alone)
-		if again {
-			err = errors.Join(err, errors.New("it must run again"))
-		}
-		done <- err
-	}
-	checktest.Check(t, s.Update(ctx, key, func(board.Tx) error {
-		for n, alone := range []bool{true, false} {
-			go begin(alone)
-			await(t, "it to wait", func() bool {
-				waiting := 0
-				return one(ctx, other.pool, []any{&waiting}, `SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted`) == nil && waiting == n+1
-			})
-		}
-		return nil
-	}))
-	checktest.Check(t, errors.Join(<-done, <-done))
 }
 
 func hold(t *testing.T, address, statement string) {
@@ -261,7 +274,7 @@ func hold(t *testing.T, address, statement string) {
 // Transactions of other programs hold up nobody.
 func TestHorizon(t *testing.T) {
 	address := newDatabase(t)
-	s := open(t, address)
+	s, other := open(t, address), open(t, address)
 	ctx := t.Context()
 	checktest.Must(s.pool.Exec(ctx, `CREATE TABLE theirs (n int)`))(t)
 	hold(t, server(t).Address("postgres"), `SELECT pg_current_xact_id()`)
@@ -291,9 +304,9 @@ func TestHorizon(t *testing.T) {
 		{saveList("slow list 2"), saveList("quick list 2"), "2 4", "4 4", "2 0"},
 	} {
 		var meanwhile int64
-		err := s.Update(ctx, board.Key{Chat: fmt.Sprint("slow", n)}, func(tx board.Tx) error {
+		err := s.Update(ctx, board.Key{Principal: "slow"}, func(tx board.Tx) error {
 			_, isRead := tx.Chats(ctx, board.ChatQuery{}) // so that it has a Seq, and is stored
-			err := errors.Join(c.slow(tx), isRead, s.Update(ctx, board.Key{Chat: fmt.Sprint("quick", n)}, c.quick))
+			err := errors.Join(c.slow(tx), isRead, other.Update(ctx, board.Key{Principal: "quick"}, c.quick))
 			if got := shown(position); got != c.before {
 				t.Errorf("%d: shown although one before it is not committed: %s, want %s", n, got, c.before)
 			}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/store/tables"
-	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 var _ board.Tx = (*writer)(nil)
@@ -21,20 +20,6 @@ func (w *writer) read(ctx context.Context, what, query string, args []any, read 
 		err = fmt.Errorf("%s: %w", what, ctx.Err())
 	}
 	return err
-}
-
-// Nobody else changes anything while the transaction runs.
-
-func (w *writer) LockList(ctx context.Context, id string) (todo.Snapshot, error) {
-	return w.Reader.Load(ctx, id, 0)
-}
-
-func (w *writer) LockChat(ctx context.Context, id string) (todo.Chat, error) {
-	return w.Reader.Chat(ctx, id)
-}
-
-func (w *writer) LockSeen(ctx context.Context, of board.Key) (all []board.Seen, damaged int, err error) {
-	return w.SeenBy(ctx, of)
 }
 
 func (w *writer) Remove(query string, args ...any) error {

@@ -16,7 +16,6 @@ const (
 	// hasHeld is true for rows of seen with lists that a chat has held. holdsList sets held in a chat with such rows.
 	hasHeld   = `k.principal = chats.principal AND k.chat = chats.id AND k.held > 0`
 	holdsList = `UPDATE main.chats SET held = TRUE WHERE id = ? AND NOT held AND EXISTS (SELECT 1 FROM main.seen k WHERE ` + hasHeld + `)`
-	oldKeys   = `DELETE FROM main.keys WHERE until < ?`
 )
 
 // Each of these deletes the oldest rows of a user or principal, by last use or by age, if there are too many.
@@ -165,7 +164,7 @@ func (s *Saver) checkRoom(ctx context.Context, principal string) error {
 func (s *Saver) SetKey(ctx context.Context, k board.ChatKey, chat string, until time.Time) error {
 	return s.Do(ctx, "save key", func() error {
 		of := keyValues(k)[:3]
-		return errors.Join(s.DB.Exec(oldKeys, record.UnixNano(time.Now())),
+		return errors.Join(s.DB.Exec(s.sql.oldKeys, record.UnixNano(time.Now())),
 			s.addRow(ctx, k.Principal, `INSERT INTO main.keys (principal, member, kind, text, chat, until) VALUES (?, ?, ?, ?, ?, ?)
 				ON CONFLICT (principal, member, kind, text) DO UPDATE SET chat = excluded.chat, until = excluded.until`,
 				append(keyValues(k), chat, record.UnixNano(until))...),
@@ -186,8 +185,8 @@ func (s *Saver) Claim(ctx context.Context, n board.Notice, at time.Time, within 
 			earlier = time.Unix(0, before)
 			return nil
 		}
-		return errors.Join(s.DB.Exec(`DELETE FROM main.notices WHERE at < ?`, record.UnixNano(at.Add(-board.NoticeAge))),
-			s.DB.Exec(oldKeys, record.UnixNano(time.Now())),
+		return errors.Join(s.DB.Exec(s.sql.oldNotices, record.UnixNano(at.Add(-board.NoticeAge))),
+			s.DB.Exec(s.sql.oldKeys, record.UnixNano(time.Now())),
 			s.addRow(ctx, n.Principal, `INSERT INTO main.notices (principal, what, at) VALUES (?, ?, ?)
 				ON CONFLICT (principal, what) DO UPDATE SET at = excluded.at`, n.Principal, n.What, record.UnixNano(at)),
 			s.DB.Exec(moreNotices, n.Principal, n.Principal))

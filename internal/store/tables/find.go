@@ -22,8 +22,9 @@ type Dialect struct {
 	Sum func(columns ...any) int64
 	// Forget are the statements that remove the lists that a query (in the place of %s) selects.
 	Forget []string
-	// Lock ends a query to lock the rows that it selects; SkipLocked also leaves out rows that others have locked.
-	Lock, SkipLocked string
+	// IsFree ends a condition for rows of all principals. It leaves out the principals that other transactions change,
+	// and keeps these from changing the rest. Lock ends such a query, so that it selects no row that changed meanwhile.
+	IsFree, Lock string
 	// Like is the operator that matches a pattern and ignores the case of ASCII letters.
 	Like string
 	// Checks select texts, each about something wrong with the database itself.
@@ -41,8 +42,9 @@ type SQL struct {
 	// AllSeen selects what all chats have seen, and SeenBy what one chat has, its current list first.
 	AllSeen, SeenBy string
 
-	load, revisions, allChats, addRevision, addList, lockList, spareLists string
-	sayChat, saveChat, sawMore, setSeen, oldSeen                          string
+	load, revisions, allChats, addRevision, addList, listRow, spareLists string
+	sayChat, saveChat, sawMore, setSeen                                  string
+	oldLists, oldSeen, oldChats, oldKeys, oldNotices                     string
 
 	of Dialect
 }
@@ -90,12 +92,16 @@ func (d Dialect) Queries() *SQL {
 		addRevision: insert(`history`, `list, revision, operation, updated, body`, `, seq`),
 		addList: insert(`lists`, `id, principal, client, workspace, parent, parent_conversation, mirrored, conversation, begun, meta`,
 			`, revision, seq, updated, deleted, bytes, spare, excerpt`),
-		lockList:   `SELECT principal, revision, begun, deleted IS TRUE FROM main.lists WHERE id = ?` + d.Lock,
-		spareLists: excerpts + isSpare + d.SkipLocked,
+		listRow:    `SELECT principal, revision, begun, deleted IS TRUE FROM main.lists WHERE id = ?`,
+		spareLists: excerpts + isSpare,
 		sawMore: insert(`seen`, `principal, chat, mirrors, list, revision, process, held, current, at`, ``) + `
 			ON CONFLICT (principal, chat, mirrors, list) DO UPDATE SET revision = excluded.revision, process = excluded.process` + setSum,
 		oldSeen: `DELETE FROM main.seen WHERE (principal, chat, mirrors, list) IN (SELECT principal, chat, mirrors, list
-			FROM main.seen WHERE at < ? AND chat <> '` + todo.PersonChat + `'` + limited + d.SkipLocked + `)`,
+			FROM main.seen WHERE at < ? AND chat <> '` + todo.PersonChat + `'` + d.IsFree + limited + d.Lock + `)`,
+		oldLists:   `SELECT id FROM main.lists WHERE deleted AND updated < ?` + d.IsFree + limited,
+		oldChats:   `DELETE FROM main.chats WHERE (used < ? OR ended > 0 AND NOT held AND ended < ?)` + d.IsFree,
+		oldKeys:    `DELETE FROM main.keys WHERE until < ?` + d.IsFree,
+		oldNotices: `DELETE FROM main.notices WHERE at < ?` + d.IsFree,
 		sayChat: insert(`chats`, `id, principal, member, used, ended, body`, `, seq`) + `
 			ON CONFLICT (id) DO UPDATE SET body = excluded.body, seq = excluded.seq` + setSum,
 		of: d,

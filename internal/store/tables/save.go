@@ -110,7 +110,7 @@ func (s *Saver) save(ctx context.Context, next todo.Snapshot) error {
 	before, err := s.Load(ctx, next.List.ID, 0)
 	if errors.Is(err, board.ErrDamaged) {
 		before = todo.Snapshot{List: next.List}
-		err = s.DB.Scan(ctx, s.sql.lockList, []any{next.List.ID}, &before.List.Principal, &before.Revision, new(int64), &before.Deleted)
+		err = s.DB.Scan(ctx, s.sql.listRow, []any{next.List.ID}, &before.List.Principal, &before.Revision, new(int64), &before.Deleted)
 		next.Revision = before.Revision + 1
 	}
 	if err != nil && !errors.Is(err, board.ErrNotFound) {
@@ -157,14 +157,13 @@ func (s *Saver) begin(ctx context.Context, first todo.Snapshot, now time.Time) e
 	}
 	old := board.Oldness(now, saved)
 	if err == nil {
-		err = s.forget(`SELECT id FROM main.lists WHERE deleted AND updated < ?`+limited, first.List, record.UnixNano(old.Add(-board.TrashAge)), maxTrash)
+		err = s.forget(s.sql.oldLists, first.List, record.UnixNano(old.Add(-board.TrashAge)), maxTrash)
 	}
 	if err == nil {
 		err = s.DB.Remove(s.sql.oldSeen, record.UnixNano(old.Add(-board.SeenAge)), maxOldSeen)
 	}
 	if err == nil && s.Used.mayExpire(first.List.Principal, min(expireEvery, s.Keep.Finished), now) {
-		chats := s.DB.Remove(`DELETE FROM main.chats WHERE used < ? OR ended > 0 AND NOT held AND ended < ?`,
-			record.UnixNano(old.Add(-board.SeenAge)), record.UnixNano(old.Add(-board.BareChatAge)))
+		chats := s.DB.Remove(s.sql.oldChats, record.UnixNano(old.Add(-board.SeenAge)), record.UnixNano(old.Add(-board.BareChatAge)))
 		err = cmp.Or(chats, s.Keep.Expire(old, s.evict(ctx, first.List, now)))
 	}
 	return err
@@ -307,7 +306,7 @@ func (s *Saver) Purge(ctx context.Context, list string, by todo.Writer, now time
 func (s *Saver) purge(ctx context.Context, list string, forList todo.List, by todo.Writer, now time.Time) error {
 	var principal string
 	var newest, begun int64
-	if err := s.DB.Scan(ctx, s.sql.lockList, []any{list}, &principal, &newest, &begun, new(bool)); errors.Is(err, sql.ErrNoRows) {
+	if err := s.DB.Scan(ctx, s.sql.listRow, []any{list}, &principal, &newest, &begun, new(bool)); errors.Is(err, sql.ErrNoRows) {
 		return board.ErrNotFound
 	} else if err != nil {
 		return err

@@ -10,7 +10,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// DB is a transaction of a database, as a [Saver] uses it. Its SQL has a question mark for each argument.
+// DB is a transaction of a database, as a [Saver] uses it: nobody else changes what it reads of its principal before it
+// ends. Its SQL has a question mark for each argument.
 type DB interface {
 	board.Reader // as that of a [board.Tx]
 
@@ -19,12 +20,6 @@ type DB interface {
 
 	// Remove is Exec for statements that may remove rows which are in the [Memory].
 	Remove(sql string, args ...any) error
-
-	// LockList reads the newest revision of a list, LockChat a chat, and LockSeen what a chat has seen, with the number
-	// of its rows that are damaged. Nobody else changes what they read before the transaction ends.
-	LockList(ctx context.Context, id string) (todo.Snapshot, error)
-	LockChat(ctx context.Context, id string) (todo.Chat, error)
-	LockSeen(ctx context.Context, of board.Key) (all []board.Seen, damaged int, err error)
 
 	// Scan reads the only row of a query. It returns [sql.ErrNoRows] when there is none.
 	Scan(ctx context.Context, sql string, args []any, into ...any) error
@@ -98,7 +93,7 @@ func (s *Saver) Load(ctx context.Context, list string, revision int64) (found to
 		return s.Reader.Load(ctx, list, revision)
 	}
 	if !isKnown {
-		if found, err = s.DB.LockList(ctx, list); err != nil && !errors.Is(err, board.ErrNotFound) {
+		if found, err = s.Reader.Load(ctx, list, 0); err != nil && !errors.Is(err, board.ErrNotFound) {
 			return found, err
 		}
 		s.Memory.SetList(list, found, todo.Size(found.Items)+todo.Size(found.Report.Dropped))
@@ -118,7 +113,7 @@ func (s *Saver) Load(ctx context.Context, list string, revision int64) (found to
 func (s *Saver) Chat(ctx context.Context, id string) (c todo.Chat, err error) {
 	c, isKnown := s.Memory.Chats[id]
 	if !isKnown {
-		if c, err = s.DB.LockChat(ctx, id); err == nil {
+		if c, err = s.Reader.Chat(ctx, id); err == nil {
 			s.Memory.Put += RowSize + len(id)
 			s.Memory.Chats[id] = c
 		}
@@ -136,7 +131,7 @@ func (s *Saver) Seen(ctx context.Context, of board.Key) ([]board.Seen, error) {
 func (s *Saver) seenBy(ctx context.Context, of board.Key) (all []board.Seen, damaged int, err error) {
 	all, isKnown := s.Memory.Seen[of]
 	if !isKnown {
-		if all, damaged, err = s.DB.LockSeen(ctx, of); err == nil && damaged == 0 {
+		if all, damaged, err = s.SeenBy(ctx, of); err == nil && damaged == 0 {
 			s.Memory.SetSeen(of, all)
 		}
 	}
