@@ -39,7 +39,7 @@ type Store struct {
 	turns [1024]chan struct{}
 	room  chan struct{} // a slot for each connection that updates may use: all but one, which is left to reads
 	saved chan struct{} // one slot: others are to be notified of a save
-	alive processes
+	alive alive
 	used  tables.Used
 
 	life *tables.Life

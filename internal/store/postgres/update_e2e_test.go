@@ -381,7 +381,7 @@ func TestAliveOnOtherServers(t *testing.T) {
 	leave := checktest.Must(a.Attend("p1"))(t)
 	isAlive := func(when, process string, want bool) {
 		t.Helper()
-		b.alive.known = map[string]seen{}
+		b.alive.forget()
 		if b.Alive(process) != want {
 			t.Errorf("%s: alive %t", when, !want)
 		}

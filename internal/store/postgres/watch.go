@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,29 +17,21 @@ const (
 	sayAliveEvery = aliveFor / 3
 	// aliveAge is how long Alive returns what it read before.
 	aliveAge = time.Second
-	// maxKnown is how many processes are remembered.
-	maxKnown = 10_000
 )
 
-// processes remembers which processes were alive.
-type processes struct {
-	mu    sync.Mutex
-	known map[string]seen
+// alive is which processes were alive when that was read last.
+type alive struct {
+	sync.Mutex
+	read    time.Time
+	isKnown bool // the database answered
+	are     []string
 }
 
-// seen is whether a process was alive at a time. The time lies in the future while the process attends on this store.
-type seen struct {
-	alive bool
-	at    time.Time
-}
-
-func (p *processes) note(process string, s seen) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.known == nil || len(p.known) > maxKnown {
-		p.known = make(map[string]seen)
-	}
-	p.known[process] = s
+// forget has the next call of Alive read again.
+func (a *alive) forget() {
+	a.Lock()
+	defer a.Unlock()
+	a.read = time.Time{}
 }
 
 // Attend implements board.Store. The process has a row that expires, and renews it until it leaves.
@@ -46,9 +39,9 @@ func (s *Store) Attend(process string) (leave func(), err error) {
 	if err := s.life.Enter(s.life.Open); err != nil {
 		return nil, err
 	}
-	s.alive.note(process, seen{true, time.Now().AddDate(100, 0, 0)})
 	ctx, stop := context.WithCancel(s.life.Open)
 	s.sayAlive(ctx, process)
+	s.alive.forget()
 	done := make(chan struct{})
 	go func() {
 		defer s.life.Work.Done()
@@ -60,10 +53,10 @@ func (s *Store) Attend(process string) (leave func(), err error) {
 	return func() {
 		stop()
 		<-done
-		s.alive.note(process, seen{})
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		_ = s.exec(ctx, "leave", `DELETE FROM todo_mcp.processes WHERE id = $1`, process)
+		s.alive.forget()
 	}, nil
 }
 
@@ -76,25 +69,21 @@ func (s *Store) sayAlive(ctx context.Context, process string) {
 		ON CONFLICT (id) DO UPDATE SET until = excluded.until`, process, aliveFor.Milliseconds())
 }
 
-// Alive implements board.Store. If the database does not answer it returns what it knew; an unknown process is alive.
+// Alive implements board.Store. If the database does not answer, all processes count as alive for a while.
 func (s *Store) Alive(process string) bool {
-	s.alive.mu.Lock()
-	was, known := s.alive.known[process]
-	s.alive.mu.Unlock()
-	if known && time.Since(was.at) < aliveAge {
-		return was.alive
+	s.alive.Lock()
+	defer s.alive.Unlock()
+	if time.Since(s.alive.read) > aliveAge {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		err := s.call(ctx, "ask for processes", func() (err error) {
+			found, _ := s.pool.Query(ctx, `SELECT id FROM todo_mcp.processes WHERE until > now()`) // CollectRows returns the error
+			s.alive.are, err = pgx.CollectRows(found, pgx.RowTo[string])
+			return err
+		})
+		s.alive.read, s.alive.isKnown = time.Now(), err == nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	now := seen{at: time.Now()}
-	err := s.call(ctx, "ask for process", func() error {
-		return one(ctx, s.pool, []any{&now.alive}, `SELECT EXISTS (SELECT 1 FROM todo_mcp.processes WHERE id = $1 AND until > now())`, process)
-	})
-	if err != nil {
-		return was.alive || !known
-	}
-	s.alive.note(process, now)
-	return now.alive
+	return !s.alive.isKnown || slices.Contains(s.alive.are, process)
 }
 
 const (
