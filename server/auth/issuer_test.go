@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -182,6 +183,8 @@ func TestScopesAndTeams(t *testing.T) {
 		"no scope":     {map[string]any{"org": "red", "scope": "openid todos:reader"}, 403, "todos:read"},
 		"scopes odd":   {map[string]any{"org": "red", "scope": 7}, 403, "todos:read"},
 		"long team":    {map[string]any{"org": strings.Repeat("x", 2000)}, 403, "longer than 255 bytes"},
+		"NUL in team":  {map[string]any{"org": "re\x00d"}, 401, ""},
+		"NUL in user":  {map[string]any{"org": "red", "sub": "u\x00"}, 401, ""},
 	} {
 		a := s.ask(t, "GET /api/lists?org=blue", "", append(bearer(i.sign(t, test.claims)), "X-Org", "blue")...)
 		if a.status != test.status || !strings.Contains(a.body, test.sees) || test.status == 200 && strings.Count(a.body, "'s text") != strings.Count(a.body, test.sees+" text") {
@@ -272,5 +275,16 @@ func TestKeysElsewhere(t *testing.T) {
 	s.ask(t, "GET /api/lists", "", bearer(token)...).is(t, "31: another host's key", http.StatusServiceUnavailable)
 	if n := elsewhere.fetches.Load(); n > 0 {
 		t.Errorf("31: another host was asked for keys %d times", n)
+	}
+}
+
+// No token is of an owner or a user with a control character, which a database may not store.
+func TestTokenOfOddOwner(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tokens")
+	for _, token := range []auth.Token{{Principal: "\x00"}, {User: "u\x00"}} {
+		token.Name, token.Scopes = "x", []string{auth.ScopeRead}
+		if _, err := auth.NewToken(path, token); err == nil || !strings.Contains(err.Error(), "control character") {
+			t.Errorf("%+v: %v", token, err)
+		}
 	}
 }

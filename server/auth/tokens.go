@@ -57,6 +57,8 @@ func (t Token) validate() error {
 		return fmt.Errorf("its name must have 1 to %d bytes on one line", MaxTokenName)
 	case len(t.Principal) > todo.MaxLabel, len(t.User) > todo.MaxLabel:
 		return fmt.Errorf("its principal or user is longer than %d bytes", todo.MaxLabel)
+	case strings.ContainsFunc(t.Principal+t.User, isControl):
+		return errors.New("its principal or user has a control character")
 	case len(t.Scopes) == 0 || slices.ContainsFunc(t.Scopes, func(s string) bool { return s != ScopeRead && s != ScopeWrite }):
 		return fmt.Errorf("its scopes must be %s or %s or both", ScopeRead, ScopeWrite)
 	}

@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/url"
@@ -18,7 +17,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -235,7 +233,7 @@ func one(ctx context.Context, q querier, into []any, query string, args ...any) 
 	if !found.Next() {
 		return cmp.Or(found.Err(), sql.ErrNoRows)
 	}
-	err = rows{found}.Scan(into...)
+	err = found.Scan(into...)
 	found.Close() // a statement that returns rows may fail after the last one
 	return cmp.Or(err, found.Err())
 }
@@ -249,7 +247,7 @@ func newReader(q querier, health *tables.Health, call func(ctx context.Context, 
 				return err
 			}
 			defer found.Close()
-			return read(rows{found})
+			return read(found)
 		})
 	}, health)
 }
@@ -262,24 +260,10 @@ func (s *Store) exec(ctx context.Context, what, sql string, args ...any) error {
 	})
 }
 
-// plain returns a text as it is stored: with NUL or invalid UTF-8, which PostgreSQL does not store, in hexadecimal.
+// plain returns a text as it is stored: PostgreSQL stores neither NUL nor invalid UTF-8. Texts of users have neither; ids
+// of hosts may.
 func plain(text string) string {
-	if utf8.ValidString(text) && !strings.Contains(text, "\x00") && !strings.HasPrefix(text, escape) {
-		return text
-	}
-	return escape + hex.EncodeToString([]byte(text))
-}
-
-// escape begins a text in hexadecimal.
-const escape = `\x`
-
-func original(stored string) string {
-	if encoded, ok := strings.CutPrefix(stored, escape); ok {
-		if text, err := hex.DecodeString(encoded); err == nil {
-			return string(text)
-		}
-	}
-	return stored
+	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\ufffd"), "\ufffd")
 }
 
 // stored applies plain to the texts among the arguments of a statement, in place.
@@ -290,20 +274,6 @@ func stored(args []any) []any {
 		}
 	}
 	return args
-}
-
-// rows applies original to the texts that it reads.
-type rows struct{ pgx.Rows }
-
-// Scan implements [tables.Rows].
-func (r rows) Scan(into ...any) error {
-	err := r.Rows.Scan(into...)
-	for _, to := range into {
-		if text, ok := to.(*string); ok {
-			*text = original(*text)
-		}
-	}
-	return err
 }
 
 // numbered returns SQL of package tables for PostgreSQL: $1 and so on for question marks, and todo_mcp. for main.

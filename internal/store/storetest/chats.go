@@ -77,8 +77,8 @@ func chats(t *testing.T, s board.Store) {
 	if none, err := s.Chat(t.Context(), "none"); err != nil || none != (todo.Chat{}) {
 		t.Errorf("a chat that is not there: %+v, %v", none, err)
 	}
-	strange := chat("id \x00 \xff")
-	strange.Principal, strange.User = `p\x00`+"\x00\xff", `\x`+"\xfe"
+	strange := chat("id \ufffd '☃")
+	strange.Principal, strange.User = `p\x00`, `\x`
 	ended := overSince("ended", time.Now())
 	var last int64
 	for range 2 {
