@@ -2,13 +2,11 @@
 // somebody removed for good. Lists that a store removes by itself, to make room or a day after they were deleted,
 // have no line. A line never has a text of a list.
 //
-// A line is written after the save is durable. While the log cannot be written, saves go on, lines wait in memory and
-// [Log.Check] fails. Lines that do not fit in memory go to the program's own log. What still waits when the process
-// ends is lost, and reported.
+// A line is written after the save is durable. While the log cannot be written, saves go on, lines go to the program's
+// own log and [Log.Check] fails.
 package audit
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,8 +22,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-const maxWaiting = 1 << 20 // how many bytes of lines wait for a log that cannot be written
-
 // Log is a store whose saves and purges are logged. It is safe for concurrent use.
 type Log struct {
 	board.Store
@@ -33,11 +29,11 @@ type Log struct {
 	report  *slog.Logger
 	imports bool
 
-	mu      sync.Mutex
-	waiting []byte // lines that out has not taken
+	mu     sync.Mutex
+	failed bool // the last write failed, perhaps after a part of a line
 }
 
-// New returns a log of what is saved in a store. Each write to out ends with a whole line; a failure is reported. With
+// New returns a log of what is saved in a store. Lines that out does not take go to report. With
 // imports, whose files say who wrote each revision, lines have the action "import" and the command as the writer.
 func New(st board.Store, out io.Writer, report *slog.Logger, imports bool) *Log {
 	return &Log{Store: st, out: out, report: report, imports: imports}
@@ -60,51 +56,40 @@ func (path File) Write(lines []byte) (n int, err error) {
 	return n, errors.Join(err, f.Close())
 }
 
-// Check writes the waiting lines, and returns an error if the log cannot be written.
-func (l *Log) Check() error {
+// Check returns an error if the log cannot be written. It writes nothing but, after a failure, a line break.
+func (l *Log) Check() error { return l.append(nil) }
+
+// Failed reports whether the last write to the log failed.
+func (l *Log) Failed() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.flush()
+	return l.failed
 }
 
-// Waiting returns how many bytes of lines wait to be written.
-func (l *Log) Waiting() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.waiting)
-}
-
-// write appends lines to the log. If the log cannot be written, the lines wait, and the first failure is reported.
+// write appends lines to the log, or to the program's own log if that fails.
 func (l *Log) write(lines ...line) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	waited := len(l.waiting) > 0
+	var text []byte
 	for _, entry := range lines {
-		data, err := json.Marshal(entry)
-		if err != nil || len(l.waiting)+len(data) > maxWaiting {
-			l.report.Error("a line of the audit log is lost", "line", string(data))
-			continue
-		}
-		l.waiting = append(append(l.waiting, render.SafeJSON(data)...), '\n')
+		data, _ := json.Marshal(entry) // cannot fail: it has texts, numbers and the present time
+		text = append(append(text, render.SafeJSON(data)...), '\n')
 	}
-	if err := l.flush(); err != nil && !waited {
-		l.report.Error("the audit log cannot be written; lines wait in memory, and the server is not ready", "error", err)
+	if err := l.append(text); err != nil {
+		l.report.Error("the audit log cannot be written; the server is not ready", "error", err, "lines", string(text))
 	}
 }
 
-// flush writes the waiting lines. If it fails, it keeps those that were not written whole, behind a line break if a
-// part of one was: other processes may append to the file meanwhile.
-func (l *Log) flush() error {
-	n, err := l.out.Write(l.waiting)
-	if err != nil {
-		whole := bytes.LastIndexByte(l.waiting[:n], '\n') + 1
-		l.waiting = l.waiting[whole:]
-		if n > whole {
-			l.waiting = append([]byte("\n"), l.waiting...)
-		}
+// append writes whole lines. After a failure it begins with a line break, since a part of a line may stand there: other
+// processes may append to the file meanwhile, so it cannot be cut off.
+func (l *Log) append(lines []byte) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failed {
+		lines = append([]byte("\n"), lines...)
+	}
+	_, err := l.out.Write(lines)
+	if l.failed = err != nil; l.failed {
 		return fmt.Errorf("audit log: %w", err)
 	}
-	l.waiting = nil
 	return nil
 }
 
@@ -212,15 +197,6 @@ func (t *auditedTx) Purge(ctx context.Context, list string, by todo.Writer, now 
 	}
 	if err == nil {
 		t.saved = append(t.saved, newLine("purge", by, before))
-	}
-	return err
-}
-
-// Close implements board.Store. It writes the lines that wait.
-func (l *Log) Close() error {
-	err := l.Store.Close()
-	if l.Waiting() > 0 {
-		err = errors.Join(err, l.Check())
 	}
 	return err
 }

@@ -247,7 +247,12 @@ func (a *service) measure(b *board.Board, e *edge.Edge) {
 	a.Metrics.Gauge("todo_streams_open", "Open event streams, of pages, front ends and MCP clients.",
 		func() float64 { return float64(e.OpenStreams()) })
 	if a.Audit != nil {
-		a.Metrics.Gauge("todo_audit_waiting_bytes", "Lines of the audit log that could not be written yet.", func() float64 { return float64(a.Audit.Waiting()) })
+		a.Metrics.Gauge("todo_audit_failed", "1 if the audit log could not be written when it was tried last, else 0.", func() float64 {
+			if a.Audit.Failed() {
+				return 1
+			}
+			return 0
+		})
 	}
 	a.Metrics.Gauge("todo_watchers", "Watchers of lists in this process, those of streams and of subscriptions.", func() float64 { return float64(b.Watching()) })
 }
