@@ -156,7 +156,7 @@ func (s *Store) Alive(process string) bool {
 
 // Watch implements board.Store.
 func (s *Store) Watch(ctx context.Context, hint func()) error {
-	return s.life.Watch(ctx, hint, 0, nil, func() (time.Duration, error) { return 0, nil })
+	return s.life.Watch(ctx, hint, nil, func(bool) <-chan time.Time { return nil })
 }
 
 // Close implements board.Store.

@@ -155,8 +155,10 @@ func closeConn(conn *pgx.Conn) {
 
 // Watch implements board.Store.
 func (s *Store) Watch(ctx context.Context, hint func()) error {
-	return s.life.Watch(ctx, hint, settleAfter, nil, func() (time.Duration, error) {
-		hint()
-		return 0, nil
+	return s.life.Watch(ctx, hint, nil, func(waited bool) <-chan time.Time {
+		if waited {
+			return nil
+		}
+		return time.After(settleAfter)
 	})
 }

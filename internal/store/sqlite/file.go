@@ -102,7 +102,7 @@ func probe(path string) error {
 	if fixed {
 		mode = "immutable=1"
 	}
-	f, err := openReaderAs(context.Background(), mode, path, info, 1)
+	f, err := openReaderAs(context.Background(), mode, path, info)
 	now, _ := os.Stat(path)
 	if failedWith(err, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_READONLY) || err != nil && fixed && isChanged(path, info, now) {
 		err = nil // locked, not readable without writing, or changed meanwhile: the version cannot be read now
@@ -112,10 +112,10 @@ func probe(path string) error {
 
 // openReader opens the database at path, described by info, for reading; nil, nil if it has no schema yet. Where the
 // folder is read-only, SQLite can make no log, and reads only a file that is declared immutable.
-func openReader(ctx context.Context, path string, info fs.FileInfo, connections int) (*file, error) {
-	f, err := openReaderAs(ctx, "mode=rw", path, info, connections)
+func openReader(ctx context.Context, path string, info fs.FileInfo) (*file, error) {
+	f, err := openReaderAs(ctx, "mode=rw", path, info)
 	if failedWith(err, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN) && !hasLog(path) {
-		f, err = openReaderAs(ctx, "immutable=1", path, info, connections)
+		f, err = openReaderAs(ctx, "immutable=1", path, info)
 		now, _ := os.Stat(path)
 		switch {
 		case f != nil:
@@ -127,8 +127,11 @@ func openReader(ctx context.Context, path string, info fs.FileInfo, connections 
 	return f, err
 }
 
-func openReaderAs(ctx context.Context, mode, path string, info fs.FileInfo, connections int) (*file, error) {
-	db, err := openDatabase(path, connections, mode, "busy_timeout(100)", "query_only(1)")
+// maxReaders is how many connections all reads share.
+const maxReaders = 4
+
+func openReaderAs(ctx context.Context, mode, path string, info fs.FileInfo) (*file, error) {
+	db, err := openDatabase(path, maxReaders, mode, "busy_timeout(100)", "query_only(1)")
 	if err != nil {
 		return nil, err
 	}

@@ -121,7 +121,7 @@ func (s *Store) use(ctx context.Context) (f *file, err error) {
 		return nil, ctx.Err()
 	}
 	defer func() { s.reading <- f }()
-	f, err = s.renew(ctx, f, 4) // connections, which all reads share
+	f, err = s.renew(ctx, f)
 	if f != nil {
 		f.users.Add(1)
 	}
@@ -129,7 +129,7 @@ func (s *Store) use(ctx context.Context) (f *file, err error) {
 }
 
 // renew returns f if the path still names it. Otherwise it releases f, which may be nil, and opens the file at the path.
-func (s *Store) renew(ctx context.Context, f *file, connections int) (*file, error) {
+func (s *Store) renew(ctx context.Context, f *file) (*file, error) {
 	info, err := s.stat()
 	isCurrent := err == nil && f != nil && info != nil && os.SameFile(f.info, info) && !(f.fixed && isChanged(s.path, f.info, info))
 	if isCurrent && f.log != nil {
@@ -152,7 +152,7 @@ func (s *Store) renew(ctx context.Context, f *file, connections int) (*file, err
 	if info == nil || err != nil {
 		return nil, err
 	}
-	f, err = openReader(ctx, s.path, info, connections)
+	f, err = openReader(ctx, s.path, info)
 	if f != nil {
 		s.had.Store(true)
 	}

@@ -53,44 +53,24 @@ func (s *Store) Alive(process string) bool {
 }
 
 // Watch implements board.Store. It calls hint at once for saves through this store. For saves of other processes it
-// reads SQLite's data_version, when one touches the file [savedSuffix] or [lookAnyway] has passed, and calls hint if
-// that or the spool changed. It has its own connection, since it lasts long.
+// calls hint when one touches the file [savedSuffix], and each time [lookAnyway] or [lookOften] has passed: the caller
+// finds out by [Store.Position] whether there is anything new.
 func (s *Store) Watch(ctx context.Context, hint func()) error {
 	if err := s.life.Enter(ctx); err != nil {
 		return fmt.Errorf("watch store: %w", err)
 	}
 	defer s.life.Work.Done() // Close waits until what follows is closed
-	var open *file
-	var last int64
-	var spool time.Time
 	others := &listener{file: s.path + savedSuffix, heard: make(chan struct{}, 1)}
 	defer func() {
-		_ = open.release()
 		others.close()
 		s.removeFolder()
 	}()
-	return s.life.Watch(ctx, hint, 0, others.heard, func() (again time.Duration, err error) {
-		before, now, left := open, int64(0), time.Time{}
-		again = lookOften
-		if info, err := os.Stat(s.path + SpoolSuffix); err == nil {
-			left = info.ModTime()
+	return s.life.Watch(ctx, hint, others.heard, func(bool) <-chan time.Time {
+		wait := lookOften
+		if info, _ := s.stat(); info != nil { // else nothing is made on disk
+			wait = others.listen()
 		}
-		if !left.Equal(spool) {
-			spool = left
-			hint()
-		}
-		if open, err = s.renew(ctx, open, 1); open != nil && err == nil {
-			again = others.listen()
-			err = describe(s.path, open.db.QueryRowContext(ctx, "PRAGMA data_version").Scan(&now))
-		}
-		switch {
-		case busy(err):
-			return lookOften, nil
-		case err == nil && open != nil && (open != before || now != last):
-			last = now
-			hint()
-		}
-		return again, err
+		return time.After(wait)
 	})
 }
 
@@ -104,13 +84,13 @@ func Say(path string) {
 	_ = os.Chtimes(path+savedSuffix, now, now)
 }
 
-// SpoolSuffix, after the store's path, names the folder to which hooks add events. Its changes hint watchers, too.
+// SpoolSuffix, after the store's path, names the folder to which hooks add events.
 const SpoolSuffix = "-events"
 
 const (
-	// lookAnyway is how often Watch looks without a signal: saves from another machine may send none.
+	// lookAnyway is how often Watch hints without a signal: saves from another machine may send none.
 	lookAnyway = 10 * time.Second
-	// lookOften is how often Watch looks if it cannot listen: there is no store, or the system allows no more watches.
+	// lookOften is how often Watch hints if it cannot listen: there is no store, or the system allows no more watches.
 	lookOften = 50 * time.Millisecond
 	// together is the time in which several saves of others cause one hint.
 	together = 20 * time.Millisecond
@@ -137,7 +117,7 @@ func (l *listener) listen() time.Duration {
 	return lookAnyway
 }
 
-// begin creates the file, if need be, and starts to listen to it.
+// begin creates the file, if need be, and starts to listen to it. Then it signals heard, for what was missed before.
 func (l *listener) begin() error {
 	if err := os.MkdirAll(filepath.Dir(l.file), 0o700); err != nil {
 		return err
@@ -158,6 +138,7 @@ func (l *listener) begin() error {
 		return errors.Join(err, on.Close())
 	}
 	l.on = on
+	board.Signal(l.heard)
 	go pass(on, l.heard)
 	return nil
 }

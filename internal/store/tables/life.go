@@ -55,11 +55,10 @@ func (l *Life) Hint() {
 	}
 }
 
-// Watch calls hint at once and after each Hint. It calls look when told has a value, and when its timer ends. The timer
-// is set to settle at the start and, if settle > 0, after each hint; look returns its next duration, 0 for none. Watch
-// returns look's error, [board.ErrClosed] after End, or nil when ctx ends.
-func (l *Life) Watch(ctx context.Context, hint func(), settle time.Duration, told <-chan struct{},
-	look func() (again time.Duration, err error)) error {
+// Watch calls hint at once, and again after each Hint, when told has a value, and when a channel of again has one. It
+// calls again after each hint, with whether that came by such a channel; a nil channel never has a value. Watch returns
+// [board.ErrClosed] after End, or nil when ctx ends.
+func (l *Life) Watch(ctx context.Context, hint func(), told <-chan struct{}, again func(waited bool) <-chan time.Time) error {
 	if err := l.Enter(ctx); err != nil {
 		return fmt.Errorf("watch store: %w", err)
 	}
@@ -67,30 +66,18 @@ func (l *Life) Watch(ctx context.Context, hint func(), settle time.Duration, tol
 	slot := make(chan struct{}, 1)
 	l.slots.Store(slot, true)
 	defer l.slots.Delete(slot)
-	again := time.NewTimer(settle)
-	defer again.Stop()
-	hint()
-	for ctx.Err() == nil {
+	for waited := false; ctx.Err() == nil; {
+		hint()
+		wait := again(waited)
+		waited = false
 		select {
 		case <-slot:
-			if hint(); settle > 0 {
-				again.Reset(settle)
-			}
-			continue
-		case <-again.C:
 		case <-told:
+		case <-wait:
+			waited = true
 		case <-l.Open.Done():
 			return fmt.Errorf("watch store: %w", board.ErrClosed)
 		case <-ctx.Done():
-			return nil
-		}
-		next, err := look()
-		if err != nil && ctx.Err() == nil {
-			return fmt.Errorf("watch store: %w", err)
-		}
-		again.Stop()
-		if next > 0 {
-			again.Reset(next)
 		}
 	}
 	return nil

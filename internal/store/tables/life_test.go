@@ -23,7 +23,7 @@ func TestWatchBeginsAmongHints(t *testing.T) {
 	for n := range 20_000 {
 		ctx, end := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- l.Watch(ctx, end, 0, nil, nil) }()
+		go func() { done <- l.Watch(ctx, end, nil, func(bool) <-chan time.Time { return nil }) }()
 		select {
 		case err := <-done:
 			if err != nil {
