@@ -207,8 +207,6 @@ func (s *Store) Unsafe(ctx context.Context) (setting string, err error) {
 
 // queries returns the statements of this package.
 var queries = sync.OnceValue(tables.Dialect{
-	Columns:  `h.seq, l.id, h.revision, h.body, l.meta`,
-	Snapshot: tables.ScanSnapshot,
 	Newest:   `JOIN main.history h ON h.list = l.id AND h.revision = l.revision`,
 	Settled:  `(SELECT todo_mcp.settled())`,
 	Position: `SELECT todo_mcp.settled() - 1`,

@@ -96,7 +96,7 @@ func (t *tx) begin(ctx context.Context, key board.Key) error {
 	// Each of the following statements sees what was committed before the lock was granted.
 	if todo.IsChatID(key.Chat) {
 		t.pending.Queue(numbered(queries().ChatOf), plain(key.Chat)).Query(func(found pgx.Rows) error {
-			all, err := tables.Collect(found, queries().ScanChat)
+			all, err := tables.Collect(found, tables.ScanChat)
 			if errors.Is(err, board.ErrDamaged) {
 				all, err = nil, nil // it counts as none
 			}
@@ -106,7 +106,7 @@ func (t *tx) begin(ctx context.Context, key board.Key) error {
 	}
 	of := []any{plain(key.Principal), plain(key.Chat), key.Mirrors}
 	t.pending.Queue(numbered(queries().SeenBy), of...).Query(func(found pgx.Rows) (err error) {
-		t.Memory.Seen[key], err = tables.Collect(found, queries().ScanSeen)
+		t.Memory.Seen[key], err = tables.Collect(found, tables.ScanSeen)
 		return err
 	})
 	t.pending.Queue(numbered(queries().Newest)+` WHERE l.id = coalesce(nullif(todo_mcp.held($1, $2, $3), ''), $2)`, of...).Query(func(found pgx.Rows) error {

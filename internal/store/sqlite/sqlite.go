@@ -8,6 +8,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql/driver"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -19,9 +20,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"modernc.org/sqlite" // the driver
+
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/store/tables"
-	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 // Store is a board.Store in an SQLite file.
@@ -189,63 +191,13 @@ func (s *Store) SessionKey(ctx context.Context, fresh []byte) (key []byte, err e
 
 // queries returns the statements of this package. They also find a list that lacks its newest revision: it is damaged.
 var queries = sync.OnceValue(tables.Dialect{
-	Columns: `h.seq, h.list, h.revision, h.operation, h.updated, h.body, h.sum,
-		l.id, l.principal, l.client, l.workspace, l.parent, l.parent_conversation, l.mirrored, l.conversation, l.begun, l.meta, l.sum, l.seq, l.revision`,
-	Snapshot: scanSnapshot,
 	Newest:   `LEFT JOIN history h ON h.seq = l.seq`,
-	Sum:      sumOf,
+	Sum:      `todo_sum`,
 	Position: lastSeq,
 	Like:     `LIKE`,
 	Checks:   []string{`SELECT 'SQLite: ' || integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok'`},
 	Forget:   []string{`DELETE FROM history WHERE list IN (%s)`, `DELETE FROM seen WHERE list IN (%s)`, `DELETE FROM names WHERE list IN (%s)`, `DELETE FROM lists WHERE id IN (%s)`},
 }.Queries)
-
-// row is a row of a query for snapshots, with blobs as text. If the newest revision is missing, its columns are nil.
-type row [21]any
-
-// Places of columns in a row. The checksums are of the columns from rowList to rowSum, and from rowID to rowListSum.
-const (
-	rowSeq, rowList, rowRevision, rowBody, rowSum = 0, 1, 2, 5, 6
-	rowID, rowMeta, rowListSum                    = 7, 16, 17
-	rowNewestSeq, rowNewest, rowCurrent           = 18, 19, 20
-)
-
-// scanSnapshot reads a row of a query for snapshots, or returns [board.ErrDamaged] if it is not as it was written.
-func scanSnapshot(rows tables.Rows) (todo.Snapshot, error) {
-	var r row
-	into := make([]any, len(r))
-	for i := range r {
-		into[i] = &r[i]
-	}
-	if err := rows.Scan(into...); err != nil {
-		return todo.Snapshot{}, err
-	}
-	for i := range r {
-		if blob, ok := r[i].([]byte); ok {
-			r[i] = string(blob)
-		}
-	}
-	isNewest := r[rowSeq] == r[rowNewestSeq]
-	switch {
-	case sumOf(r[rowID:rowListSum]...) != r[rowListSum]:
-		return todo.Snapshot{}, tables.Damaged("lists", r[rowID])
-	case r[rowSeq] == nil || r[rowList] != r[rowID] || isNewest != (r[rowRevision] == r[rowNewest]):
-		return todo.Snapshot{}, tables.Damaged("lists", r[rowID], "newest revision", r[rowNewest])
-	case sumOf(r[rowList:rowSum]...) != r[rowSum]:
-		return todo.Snapshot{}, tables.Damaged("history", r[rowList], r[rowRevision])
-	}
-	seq, _ := r[rowSeq].(int64)
-	list, _ := r[rowID].(string)
-	revision, _ := r[rowRevision].(int64)
-	body, _ := r[rowBody].(string)
-	meta, _ := r[rowMeta].(string)
-	current, _ := r[rowCurrent].(string)
-	s, err := tables.Decode(seq, list, revision, []byte(body), []byte(meta), current)
-	if err != nil {
-		err = fmt.Errorf("%w: %w", tables.ErrRecord, err)
-	}
-	return s, err
-}
 
 // query is the [tables.Query] of the store. It finds no rows if there is no file yet. It waits for a locked file.
 func (s *Store) query(ctx context.Context, what, query string, args []any, read func(tables.Rows) error) error {
@@ -280,9 +232,14 @@ func (s *Store) query(ctx context.Context, what, query string, args []any, read 
 	}
 }
 
-// sumOf returns the checksum (CRC-32 + 1) of columns. Each row stores a checksum of the columns before it, because
-// SQLite does not notice when a disk returns other bytes than were written (BAD-INPUT 130).
-func sumOf(columns ...any) int64 {
+func init() {
+	sqlite.MustRegisterFunction("todo_sum", &sqlite.FunctionImpl{NArgs: -1, Deterministic: true, VolatileArgs: true, Scalar: sumOf})
+}
+
+// sumOf is the SQL function todo_sum. It returns the checksum (CRC-32 + 1) of columns. Each row stores that of the columns
+// before it, because SQLite does not notice when a disk returns other bytes than were written (BAD-INPUT 130). The driver
+// would copy a text up to a NUL; a volatile argument is the whole text, in SQLite's memory.
+func sumOf(_ *sqlite.FunctionContext, columns []driver.Value) (driver.Value, error) {
 	crc := uint32(0)
 	number := func(n int64) {
 		var b [8]byte
@@ -301,13 +258,7 @@ func sumOf(columns ...any) int64 {
 			text(v)
 		case int64:
 			number(v)
-		case bool:
-			if v {
-				number(1)
-			} else {
-				number(0)
-			}
 		}
 	}
-	return int64(crc) + 1
+	return int64(crc) + 1, nil
 }

@@ -30,12 +30,12 @@ func beyond(table, where, by string, most int) string {
 }
 
 // ScanChat reads a row of chats. An error wraps [board.ErrDamaged] if the row is not as it was written.
-func (s *SQL) ScanChat(rows Rows) (c todo.Chat, err error) {
+func ScanChat(rows Rows) (c todo.Chat, err error) {
 	var id, principal, member string
 	var seq, used, ended int64
 	var body []byte
-	sum, err := s.scan(rows, &seq, &id, &principal, &member, &used, &ended, &body)
-	if err == nil && s.of.Sum != nil && s.of.Sum(id, principal, member, used, ended, string(body)) != sum {
+	isWhole, err := scan(rows, &seq, &id, &principal, &member, &used, &ended, &body)
+	if err == nil && !isWhole {
 		err = Damaged("chats", id)
 	}
 	if err == nil {
@@ -47,7 +47,7 @@ func (s *SQL) ScanChat(rows Rows) (c todo.Chat, err error) {
 
 // Chat implements [board.Reader].
 func (r Reader) Chat(ctx context.Context, id string) (todo.Chat, error) {
-	found, _, err := good(ctx, r, "read chat", r.sql.ChatOf, r.sql.ScanChat, id)
+	found, _, err := good(ctx, r, "read chat", r.sql.ChatOf, ScanChat, id)
 	return append(found, todo.Chat{})[0], err
 }
 
@@ -75,7 +75,7 @@ func (r Reader) Chats(ctx context.Context, q board.ChatQuery) ([]todo.Chat, erro
 			where = append(where, "seq < "+r.sql.of.Settled)
 		}
 	}
-	found, _, err := good(ctx, r, "read chats", r.sql.allChats+` WHERE `+strings.Join(where, " AND ")+` ORDER BY `+order, r.sql.ScanChat, args...)
+	found, _, err := good(ctx, r, "read chats", r.sql.allChats+` WHERE `+strings.Join(where, " AND ")+` ORDER BY `+order, ScanChat, args...)
 	return found, err
 }
 
@@ -124,8 +124,7 @@ func (s *Saver) SaveChat(ctx context.Context, c todo.Chat) (todo.Chat, error) {
 			c.Seq, err = s.DB.NextSeq()
 		}
 		if err == nil {
-			values := s.sql.summed([]any{c.ID, c.Principal, c.User, record.UnixNano(c.Used), ended, string(body)})
-			err = s.DB.Exec(store, append(values, c.Seq)...)
+			err = s.DB.Exec(store, c.ID, c.Principal, c.User, record.UnixNano(c.Used), ended, string(body), c.Seq)
 		}
 		if err == nil && isNew {
 			s.Used.Add(c.Principal, RowSize+len(body))

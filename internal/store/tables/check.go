@@ -50,7 +50,7 @@ func (r Reader) Check(ctx context.Context, found func(problem string)) (revision
 	}
 	each(r.sql.revisions+` ORDER BY h.list, h.revision`, func(rows Rows) error {
 		revisions++
-		_, err := r.sql.of.Snapshot(rows)
+		_, err := ScanSnapshot(rows)
 		return err
 	})
 	each(`SELECT l.id, h.body, l.excerpt FROM main.lists l JOIN main.history h ON h.list = l.id AND h.revision = l.revision`, func(rows Rows) error {
@@ -66,11 +66,11 @@ func (r Reader) Check(ctx context.Context, found func(problem string)) (revision
 		return nil
 	})
 	each(r.sql.AllSeen, func(rows Rows) error {
-		_, err := r.sql.ScanSeen(rows)
+		_, err := ScanSeen(rows)
 		return err
 	})
 	each(r.sql.allChats, func(rows Rows) error {
-		_, err := r.sql.ScanChat(rows)
+		_, err := ScanChat(rows)
 		return err
 	})
 	return revisions, err

@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"fmt"
 	"math"
 	"regexp"
 	"slices"
@@ -13,13 +14,11 @@ import (
 
 // Dialect is what differs in the SQL of the two databases. All tables have the prefix "main.", as SQLite has it.
 type Dialect struct {
-	// Columns are a snapshot's columns in the rows h of history and l of lists. Snapshot reads these and [current].
-	Columns  string
-	Snapshot func(Rows) (todo.Snapshot, error)
 	// Newest joins the row h of the newest revision to the row l of its list.
 	Newest string
-	// Sum returns the checksum of the columns of a row, which is in its column sum; nil if rows have none.
-	Sum func(columns ...any) int64
+	// Sum is the SQL function that returns the checksum of the columns of a row, which is in its column sum; empty if
+	// rows have none.
+	Sum string
 	// Forget are the statements that remove the lists that a query (in the place of %s) selects.
 	Forget []string
 	// IsFree ends a condition for rows of all principals. It leaves out the principals that other transactions change,
@@ -37,7 +36,7 @@ type Dialect struct {
 
 // SQL are the statements of a [Reader] and a [Saver] that differ in the two databases.
 type SQL struct {
-	// Newest selects the newest revisions of lists, for [Dialect.Snapshot], and ChatOf a chat, for [SQL.ScanChat].
+	// Newest selects the newest revisions of lists, for [ScanSnapshot], and ChatOf a chat, for [ScanChat].
 	Newest, ChatOf string
 	// AllSeen selects what all chats have seen, and SeenBy what one chat has, its current list first.
 	AllSeen, SeenBy string
@@ -52,20 +51,12 @@ type SQL struct {
 // limited ends a query. Without the CAST, SQLite would prepare the statement again for each value.
 const limited = ` LIMIT CAST(? AS bigint)`
 
-// summed returns the columns of a row, and their checksum where rows have one.
-func (s *SQL) summed(columns []any) []any {
-	if s.of.Sum == nil {
-		return columns
-	}
-	return append(columns, s.of.Sum(columns...))
-}
-
 const (
 	// current selects the list that is now the current one of the parent's conversation.
 	current = `coalesce((SELECT b.list FROM main.seen b WHERE l.parent_conversation <> '' AND b.principal = l.principal
 		AND b.chat = l.parent_conversation AND b.mirrors = l.mirrored AND b.current), '')`
 	// excerpts selects the excerpts of the newest revisions of lists, for [ScanSnapshot].
-	excerpts = `SELECT l.seq, l.id, l.revision, l.excerpt, l.meta, ` + current + ` FROM main.lists l`
+	excerpts = `SELECT l.id, l.revision, l.seq, l.excerpt, l.meta, ` + current + `, TRUE, TRUE FROM main.lists l`
 	// oneList and spare select ids: that of one list, and those of lists that may be removed to make room.
 	oneList = `SELECT id FROM main.lists WHERE id = ?`
 	spare   = `SELECT l.id FROM main.lists l` + isSpare
@@ -73,28 +64,56 @@ const (
 		(SELECT 1 FROM main.seen c WHERE c.list = l.id AND c.principal = l.principal AND c.chat = ?) ORDER BY l.updated` + limited
 )
 
+// The columns of which rows have a checksum.
+const (
+	historyColumns = `list, revision, operation, updated, body`
+	listColumns    = `id, principal, client, workspace, parent, parent_conversation, mirrored, conversation, begun, meta`
+	seenColumns    = `principal, chat, mirrors, list, revision, process, held, current, at`
+	chatColumns    = `id, principal, member, used, ended, body`
+)
+
+// whole returns an expression that is true for a row with the checksum of its columns. The prefix names the row.
+func (d Dialect) whole(prefix, columns string) string {
+	if d.Sum == "" {
+		return `TRUE`
+	}
+	return d.Sum + `(` + prefix + strings.ReplaceAll(columns, `, `, `, `+prefix) + `) = ` + prefix + `sum`
+}
+
+// insert returns a statement that inserts a row with columns, their checksum where rows have one, and more columns.
+func (d Dialect) insert(table, columns, more string) string {
+	n := strings.Count(columns, `,`) + 1
+	values := strings.Repeat(`, ?`, n)[2:]
+	if d.Sum != "" {
+		first := make([]string, n)
+		for i := range first {
+			first[i] = fmt.Sprintf(`?%d`, i+1)
+		}
+		columns, values = columns+`, sum`, values+`, `+d.Sum+`(`+strings.Join(first, `, `)+`)`
+	}
+	values += strings.Repeat(`, ?`, strings.Count(more, `,`))
+	return `INSERT INTO main.` + table + ` (` + columns + more + `) VALUES (` + values + `)`
+}
+
 // Queries returns the statements of a dialect.
 func (d Dialect) Queries() *SQL {
-	sum, setSum := "", ""
-	if d.Sum != nil {
-		sum, setSum = `, sum`, `, sum = excluded.sum`
+	setSum := ""
+	if d.Sum != "" {
+		setSum = `, sum = excluded.sum`
 	}
-	insert := func(table, columns, more string) string {
-		columns += sum + more
-		return `INSERT INTO main.` + table + ` (` + columns + `) VALUES (?` + strings.Repeat(", ?", strings.Count(columns, ",")) + `)`
-	}
+	snapshot := `SELECT l.id, h.revision, h.seq, h.body, l.meta, ` + current + `, ` + d.whole(`l.`, listColumns) + `, ` +
+		d.whole(`h.`, historyColumns) + ` AND h.list = l.id AND (h.seq = l.seq) = (h.revision = l.revision) FROM main.`
 	q := &SQL{
-		revisions: `SELECT ` + d.Columns + `, ` + current + ` FROM main.history h JOIN main.lists l ON l.id = h.list`,
-		Newest:    `SELECT ` + d.Columns + `, ` + current + ` FROM main.lists l ` + d.Newest,
-		AllSeen:   `SELECT principal, chat, mirrors, list, revision, process, held, current, at` + sum + ` FROM main.seen`,
-		allChats:  `SELECT seq, id, principal, member, used, ended, body` + sum + ` FROM main.chats`,
+		revisions: snapshot + `history h JOIN main.lists l ON l.id = h.list`,
+		Newest:    snapshot + `lists l ` + d.Newest,
+		AllSeen:   `SELECT ` + seenColumns + `, ` + d.whole(``, seenColumns) + ` FROM main.seen`,
+		allChats:  `SELECT seq, ` + chatColumns + `, ` + d.whole(``, chatColumns) + ` FROM main.chats`,
 
-		addRevision: insert(`history`, `list, revision, operation, updated, body`, `, seq`),
-		addList: insert(`lists`, `id, principal, client, workspace, parent, parent_conversation, mirrored, conversation, begun, meta`,
-			`, revision, seq, updated, deleted, bytes, spare, excerpt`),
-		listRow:    `SELECT principal, revision, begun, deleted IS TRUE FROM main.lists WHERE id = ?`,
-		spareLists: excerpts + isSpare,
-		sawMore: insert(`seen`, `principal, chat, mirrors, list, revision, process, held, current, at`, ``) + `
+		addRevision: d.insert(`history`, historyColumns, `, seq`),
+		addList:     d.insert(`lists`, listColumns, `, revision, seq, updated, deleted, bytes, spare, excerpt`),
+		listRow:     `SELECT principal, revision, begun, deleted IS TRUE FROM main.lists WHERE id = ?`,
+		spareLists:  excerpts + isSpare,
+		sawMore: d.insert(`seen`, seenColumns, ``) + `
 			ON CONFLICT (principal, chat, mirrors, list) DO UPDATE SET revision = excluded.revision, process = excluded.process` + setSum,
 		oldSeen: `DELETE FROM main.seen WHERE (principal, chat, mirrors, list) IN (SELECT principal, chat, mirrors, list
 			FROM main.seen WHERE at < ? AND chat <> '` + todo.PersonChat + `'` + d.IsFree + limited + d.Lock + `)`,
@@ -102,7 +121,7 @@ func (d Dialect) Queries() *SQL {
 		oldChats:   `DELETE FROM main.chats WHERE (used < ? OR ended > 0 AND NOT held AND ended < ?)` + d.IsFree,
 		oldKeys:    `DELETE FROM main.keys WHERE until < ?` + d.IsFree,
 		oldNotices: `DELETE FROM main.notices WHERE at < ?` + d.IsFree,
-		sayChat: insert(`chats`, `id, principal, member, used, ended, body`, `, seq`) + `
+		sayChat: d.insert(`chats`, chatColumns, `, seq`) + `
 			ON CONFLICT (id) DO UPDATE SET body = excluded.body, seq = excluded.seq` + setSum,
 		of: d,
 	}

@@ -189,10 +189,9 @@ func (s *Saver) addList(ctx context.Context, first todo.Snapshot, begun time.Tim
 		return err
 	}
 	s.Memory.SetList(l.ID, first, bytes)
-	values := s.sql.summed([]any{l.ID, l.Principal, l.Client, l.Workspace, l.Parent, l.ParentConversation, l.Mirrored, l.Conversation,
-		record.UnixNano(begun), string(meta)})
-	return s.DB.Exec(s.sql.addList, append(values, first.Revision, first.Seq, record.UnixNano(first.Updated), first.Deleted,
-		bytes, int(first.Spare()), excerpt)...)
+	return s.DB.Exec(s.sql.addList, l.ID, l.Principal, l.Client, l.Workspace, l.Parent, l.ParentConversation, l.Mirrored, l.Conversation,
+		record.UnixNano(begun), string(meta), first.Revision, first.Seq, record.UnixNano(first.Updated), first.Deleted,
+		bytes, int(first.Spare()), excerpt)
 }
 
 // addRevision stores a revision and sets its Seq. It returns the bytes of the body, and the excerpt for the list.
@@ -205,10 +204,9 @@ func (s *Saver) addRevision(next *todo.Snapshot) (bytes int, excerpt string, err
 	if next.Seq, err = s.DB.NextSeq(); err != nil {
 		return 0, "", err
 	}
-	values := s.sql.summed([]any{next.List.ID, next.Revision, next.Operation.ID, record.UnixNano(next.Updated), body})
-	values[4] = string(body) // it is stored as text
 	s.Used.Add(next.List.Principal, len(body))
-	return len(body), string(short), s.DB.Exec(s.sql.addRevision, append(values, next.Seq)...)
+	err = s.DB.Exec(s.sql.addRevision, next.List.ID, next.Revision, next.Operation.ID, record.UnixNano(next.Updated), string(body), next.Seq)
+	return len(body), string(short), err
 }
 
 // makeRoom is [board.Keep.MakeRoom]. For a list that begins it also returns when the store was last written.
@@ -346,7 +344,7 @@ func (s *Saver) See(ctx context.Context, c board.Seen) error {
 			if damaged == 0 && slices.ContainsFunc(others, isAsBefore) { // as after most calls
 				store = s.sql.sawMore // writes no column that is in an index
 			}
-			err = s.DB.Exec(store, s.sql.summed(SeenValues(now))...)
+			err = s.DB.Exec(store, SeenValues(now)...)
 		}
 		isHeld := func(o board.Seen) bool { return o.List == set.List && o.Held > 0 }
 		if err == nil && set.Held > 0 && !slices.ContainsFunc(others, isHeld) {

@@ -101,7 +101,7 @@ func (r Reader) Load(ctx context.Context, list string, revision int64) (found to
 	}
 	err = r.query(ctx, "read snapshots", sql, args, func(rows Rows) (err error) {
 		if rows.Next() {
-			found, err = r.sql.of.Snapshot(rows)
+			found, err = ScanSnapshot(rows)
 		}
 		return cmp.Or(err, rows.Err())
 	})
@@ -114,7 +114,7 @@ func (r Reader) Load(ctx context.Context, list string, revision int64) (found to
 // History implements [board.Reader].
 func (r Reader) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
 	sql := r.sql.revisions + ` WHERE h.list = ? AND h.revision > ? ORDER BY h.revision` + limited
-	return atMostGood(ctx, r, "read snapshots", sql, limit, r.sql.of.Snapshot, list, after)
+	return atMostGood(ctx, r, "read snapshots", sql, limit, ScanSnapshot, list, after)
 }
 
 // Position implements [board.Store].
@@ -132,7 +132,7 @@ func (r Reader) Find(ctx context.Context, q board.Query) ([]todo.Snapshot, error
 	if q.Excerpt && q.Operation == "" {
 		return atMostGood(ctx, r, "read excerpts", sql, q.Limit, ScanSnapshot, args...)
 	}
-	return atMostGood(ctx, r, "read snapshots", sql, q.Limit, r.sql.of.Snapshot, args...)
+	return atMostGood(ctx, r, "read snapshots", sql, q.Limit, ScanSnapshot, args...)
 }
 
 // saying returns each list's newest revision with the text of the query. sql selects all revisions that may have it.
@@ -140,7 +140,7 @@ func (r Reader) saying(ctx context.Context, q board.Query, sql string, args []an
 	err = r.query(ctx, "search snapshots", sql, args, func(rows Rows) error {
 		found = nil
 		for int64(len(found)) < atMost(q.Limit) && rows.Next() {
-			s, err := r.sql.of.Snapshot(rows)
+			s, err := ScanSnapshot(rows)
 			n := len(found)
 			switch {
 			case errors.Is(err, board.ErrDamaged):
@@ -164,7 +164,7 @@ func (r Reader) Seen(ctx context.Context, of board.Key) ([]board.Seen, error) {
 
 // SeenBy returns what [Reader.Seen] does, and how many rows of the chat are damaged.
 func (r Reader) SeenBy(ctx context.Context, of board.Key) (found []board.Seen, damaged int, err error) {
-	return good(ctx, r, "read what chats have seen", r.sql.SeenBy, r.sql.ScanSeen, of.Principal, of.Chat, of.Mirrors)
+	return good(ctx, r, "read what chats have seen", r.sql.SeenBy, ScanSeen, of.Principal, of.Chat, of.Mirrors)
 }
 
 // SeenOn implements [board.Reader].
@@ -175,23 +175,26 @@ func (r Reader) SeenOn(ctx context.Context, principal, list string) ([]board.See
 		where, args = `principal = ? AND current`, args[:1]
 	}
 	sql := r.sql.AllSeen + ` WHERE ` + where + ` ORDER BY chat, mirrors`
-	found, _, err := good(ctx, r, "read what chats have seen", sql, r.sql.ScanSeen, args...)
+	found, _, err := good(ctx, r, "read what chats have seen", sql, ScanSeen, args...)
 	return found, err
 }
 
-// ScanSnapshot reads a row with the columns Seq, list, revision, body, list's meta, and parent's current list.
+// ScanSnapshot reads a row with the columns list, revision, Seq, body, list's meta, parent's current list, and whether the
+// rows of lists and of history are as they were written. If they are not, its error wraps [board.ErrDamaged].
 func ScanSnapshot(rows Rows) (todo.Snapshot, error) {
 	var seq, revision int64
 	var body, meta []byte
 	var list, current string
-	if err := rows.Scan(&seq, &list, &revision, &body, &meta, &current); err != nil {
+	var isList bool
+	isWhole, err := scan(rows, &list, &revision, &seq, &body, &meta, &current, &isList)
+	switch {
+	case err != nil:
 		return todo.Snapshot{}, err
+	case !isList:
+		return todo.Snapshot{}, Damaged("lists", list)
+	case !isWhole:
+		return todo.Snapshot{}, Damaged("history", list, revision)
 	}
-	return Decode(seq, list, revision, body, meta, current)
-}
-
-// Decode returns the snapshot of a row for [ScanSnapshot]. An error wraps [board.ErrDamaged].
-func Decode(seq int64, list string, revision int64, body, meta []byte, current string) (todo.Snapshot, error) {
 	s, err := record.Snapshot(body, meta, seq)
 	switch {
 	case err != nil:
@@ -205,11 +208,11 @@ func Decode(seq int64, list string, revision int64, body, meta []byte, current s
 }
 
 // ScanSeen reads a row of [SQL.AllSeen]. An error wraps [board.ErrDamaged] if the row is not as it was written.
-func (s *SQL) ScanSeen(rows Rows) (c board.Seen, err error) {
+func ScanSeen(rows Rows) (c board.Seen, err error) {
 	var at int64
-	sum, err := s.scan(rows, &c.Principal, &c.Chat, &c.Mirrors, &c.List, &c.Revision, &c.Process, &c.Held, &c.Current, &at)
+	isWhole, err := scan(rows, &c.Principal, &c.Chat, &c.Mirrors, &c.List, &c.Revision, &c.Process, &c.Held, &c.Current, &at)
 	c.At = time.Unix(0, at).UTC()
-	if err == nil && s.of.Sum != nil && s.of.Sum(SeenValues(c)...) != sum {
+	if err == nil && !isWhole {
 		err = Damaged("seen", c.Chat, c.List)
 	}
 	return c, err
@@ -220,22 +223,17 @@ func SeenValues(s board.Seen) []any {
 	return []any{s.Principal, s.Chat, s.Mirrors, s.List, s.Revision, s.Process, s.Held, s.Current, record.UnixNano(s.At)}
 }
 
-// scan reads a row, and its checksum where rows have one. A value of another type than was written is damage.
-func (s *SQL) scan(rows Rows, into ...any) (sum int64, err error) {
-	if s.of.Sum != nil {
-		into = append(into, &sum)
+// scan reads a row, whose last column says whether it is as it was written. A value of another type is damage.
+func scan(rows Rows, into ...any) (isWhole bool, err error) {
+	err = rows.Scan(append(into, &isWhole)...)
+	if err != nil && strings.HasPrefix(err.Error(), "sql: Scan error on column") {
+		return false, nil
 	}
-	if err = rows.Scan(into...); err != nil && strings.HasPrefix(err.Error(), "sql: Scan error on column") {
-		err = fmt.Errorf("%w: %w; `todo-mcp check` looks for more", ErrRecord, err)
-	}
-	return sum, err
+	return isWhole, err
 }
 
-// ErrRecord means that one row cannot be used; other rows can.
-var ErrRecord = fmt.Errorf("read record: %w", board.ErrDamaged)
-
-// Damaged returns the error for a row that is not as it was written.
+// Damaged returns the error for a row that is not as it was written. Other rows can be used.
 func Damaged(table string, key ...any) error {
-	return fmt.Errorf("%w: a row of %s (%s) is not as it was written; `todo-mcp check` looks for more", ErrRecord, table,
+	return fmt.Errorf("read record: %w: a row of %s (%s) is not as it was written; `todo-mcp check` looks for more", board.ErrDamaged, table,
 		strings.TrimSuffix(fmt.Sprintln(key...), "\n"))
 }
