@@ -109,7 +109,7 @@ func (l Lists) newChat(c Conversation) todo.Chat {
 		Parent: c.Parent, Agent: c.Agent, Began: l.board.now().Round(0).UTC()}
 }
 
-// TryWrite returns an error if the store cannot be written. To find out, it stores a [Notice].
+// TryWrite returns an error if the store cannot be written. To find out, it stores a key.
 func (l Lists) TryWrite(ctx context.Context) error {
 	_, err := l.claim(ctx, l.id.Principal, "probe", 0)
 	return err
@@ -117,7 +117,7 @@ func (l Lists) TryWrite(ctx context.Context) error {
 
 // Claim chooses one of the processes on the store for a task about a list, such as a notification
 // to a person. It returns zero if the caller is to do it, or the time of an earlier claim within
-// the given time, which is at most [NoticeAge]. If the caller ends first, the task is not done.
+// the given time, which is at most [KeyAge]. If the caller ends first, the task is not done.
 func (l Lists) Claim(ctx context.Context, list todo.List, what string, within time.Duration) (earlier time.Time, err error) {
 	of := l.id.Principal
 	if l.all {
@@ -126,12 +126,21 @@ func (l Lists) Claim(ctx context.Context, list todo.List, what string, within ti
 	return l.claim(ctx, of, list.ID+" "+what, within)
 }
 
-// claim is [Lists.Claim] for any task of the identity's own user; of is the principal to whom the [Notice] belongs.
+// claim is [Lists.Claim] for any task of the identity's own user; of is the principal to whom the key of it belongs.
 func (l Lists) claim(ctx context.Context, of, what string, within time.Duration) (earlier time.Time, err error) {
-	n := Notice{of, strings.TrimSpace(todo.Cut(l.id.Subject, todo.MaxLabel) + " " + what)}
-	err = l.update(ctx, Key{Chat: n.What}, func(tx Tx) (err error) {
-		earlier, err = tx.Claim(ctx, n, l.board.now(), within)
-		return err
+	k := ChatKey{of, l.id.Subject, NoticeKey, what}
+	err = l.update(ctx, Key{Chat: strings.Join([]string{k.User, k.Text}, " ")}, func(tx Tx) error {
+		earlier = time.Time{}
+		said, err := tx.Keyed(ctx, k)
+		if err != nil {
+			return err
+		}
+		at := l.board.now()
+		if before, err := time.Parse(time.RFC3339Nano, said); err == nil && at.Sub(before).Abs() < within {
+			earlier = before
+			return nil
+		}
+		return tx.SetKey(ctx, k, at.Format(time.RFC3339Nano), at.Add(KeyAge))
 	})
 	if err != nil {
 		return time.Time{}, fmt.Errorf("claim: %w", err)

@@ -26,7 +26,7 @@ type Reader interface {
 	Chat(ctx context.Context, id string) (todo.Chat, error)
 	// Chats reads the chats that match, by Seq ascending.
 	Chats(ctx context.Context, q ChatQuery) ([]todo.Chat, error)
-	// Keyed reads the id of the chat to which a key leads; empty when it leads to none any more.
+	// Keyed reads what [Tx.SetKey] made a key lead to; empty when it leads there no more.
 	Keyed(ctx context.Context, k ChatKey) (string, error)
 }
 
@@ -47,13 +47,11 @@ type Tx interface {
 	SetName(ctx context.Context, principal, name, list string) error
 	// SaveChat stores a chat, and returns it with its Seq set. Of a user's chats that held no list it
 	// keeps the [MaxChats] that were used last. For a new chat it returns [ErrStoreFull], as SetKey
-	// and Claim do, when no list of the principal can be written any more.
+	// does, when no list of the principal can be written any more.
 	SaveChat(ctx context.Context, c todo.Chat) (todo.Chat, error)
-	// SetKey makes a key lead to a chat until a time. It keeps the newest [MaxKeys] of a kind and user.
-	SetKey(ctx context.Context, k ChatKey, chat string, until time.Time) error
-	// Claim stores that a notice is given at a time, and returns zero. But if the notice was given less than within
-	// earlier (at most [NoticeAge]), Claim only returns when that was. It keeps the newest [MaxNotices] of a principal.
-	Claim(ctx context.Context, n Notice, at time.Time, within time.Duration) (earlier time.Time, err error)
+	// SetKey makes a key lead to a chat, or to the time of a notice, until a time. It keeps the newest [MaxKeys] of a
+	// kind and user.
+	SetKey(ctx context.Context, k ChatKey, to string, until time.Time) error
 	// Purge removes a list with all its revisions, what chats have seen of it, and the chats that held
 	// no other list, or returns [ErrNotFound]. A revision by that writer, Deleted and without text,
 	// stays for [TrashAge] so that watchers see it. It is removed when a list begins after that.
@@ -101,7 +99,7 @@ type ChatQuery struct {
 	AfterSeq        int64     // restricts to chats of a larger Seq
 }
 
-// ChatKey is a key for which a row of the store names the chat, see [Tx.SetKey].
+// ChatKey is a key for which a row of the store names the chat, or the time of a notice; see [Tx.SetKey].
 type ChatKey struct {
 	Principal, User string
 	Kind            KeyKind
@@ -115,19 +113,16 @@ type KeyKind string
 const (
 	CallKey KeyKind = "call" // the host's id of a tool call, as a hook said it before the call
 	HostKey KeyKind = "host" // the id of a host's process in which only this chat is in a turn
+
+	NoticeKey KeyKind = "notice" // what one of several processes does for all of them, see [Lists.Claim]
 )
 
-// Notice is something that one of several processes does for all of them.
-type Notice struct{ Principal, What string }
-
-// How many chats, keys and notices a store keeps, and for how long.
+// How many chats and keys a store keeps, and for how long.
 const (
 	MaxChats    = 1000           // chats of a user that held no list
 	BareChatAge = 24 * time.Hour // how long such a chat is kept after it ended
 	MaxKeys     = 1000           // keys of a kind and user
 	KeyAge      = time.Hour
-	MaxNotices  = 1000 // notices of a principal
-	NoticeAge   = time.Hour
 )
 
 // Query selects lists for [Store.Find]. Zero fields do not restrict.

@@ -136,7 +136,7 @@ func (e Event) finish(ctx context.Context, lists board.Lists) (string, error) {
 			return "", err
 		}
 		digest := sha256.Sum256([]byte(strings.Join(open, "\n")))
-		told, err := lists.Claim(ctx, list.List, "finish "+hex.EncodeToString(digest[:]), board.NoticeAge)
+		told, err := lists.Claim(ctx, list.List, "finish "+hex.EncodeToString(digest[:]), board.KeyAge)
 		if err != nil || !told.IsZero() {
 			return "", err
 		}

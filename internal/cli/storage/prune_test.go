@@ -2,6 +2,7 @@ package storage_test
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -19,7 +20,7 @@ import (
 // and with prune, also where no list goes.
 func TestOldNotesGo(t *testing.T) {
 	for what, remove := range map[string]func(t *testing.T, store string){
-		"a note": func(t *testing.T, store string) { note(t, store, board.Notice{Principal: "ann", What: "new"}, 0) },
+		"a note": func(t *testing.T, store string) { note(t, store, "ann", "new") },
 		"prune": func(t *testing.T, store string) {
 			programtest.Succeeds(t, "prune", "--yes", "--store", "sqlite:"+store)
 		},
@@ -27,8 +28,11 @@ func TestOldNotesGo(t *testing.T) {
 		store := filepath.Join(t.TempDir(), "todo.db")
 		programtest.Succeeds(t, "TodoWrite", servertest.Todos("pending", "A"), "--store", "sqlite:"+store)
 		for n, whose := range []string{"", "ann", "bob"} {
-			note(t, store, board.Notice{Principal: whose, What: fmt.Sprint("old", n)}, board.NoticeAge+time.Minute)
+			note(t, store, whose, fmt.Sprint("old", n))
 		}
+		db := checktest.Must(sql.Open("sqlite", store))(t)
+		checktest.Must(db.Exec(`UPDATE keys SET until = ?`, time.Now().Add(-time.Minute).UnixNano()))(t)
+		checktest.Check(t, db.Close())
 		if n := oldNotes(t, store); n < 3 {
 			t.Fatalf("%d old notes", n)
 		}
@@ -38,15 +42,15 @@ func TestOldNotesGo(t *testing.T) {
 	}
 }
 
-// note notes that something was told some time ago.
-func note(t *testing.T, path string, n board.Notice, ago time.Duration) {
+// note notes that something was told, and who made a call.
+func note(t *testing.T, path, principal, what string) {
 	t.Helper()
 	store := checktest.Must(sqlite.Open(path, board.Keep{}))(t)
 	defer store.Close()
-	err := store.Update(t.Context(), board.Key{Chat: "c"}, func(tx board.Tx) error {
-		_, err := tx.Claim(t.Context(), n, time.Now().Add(-ago), 0)
-		if err == nil && ago > 0 { // and a hook said who makes a call
-			err = tx.SetKey(t.Context(), board.ChatKey{Principal: n.Principal, Kind: board.CallKey, Text: n.What}, "chat", time.Now().Add(-ago))
+	err := store.Update(t.Context(), board.Key{Chat: "c"}, func(tx board.Tx) (err error) {
+		for _, kind := range []board.KeyKind{board.NoticeKey, board.CallKey} {
+			k := board.ChatKey{Principal: principal, Kind: kind, Text: what}
+			err = errors.Join(err, tx.SetKey(t.Context(), k, "x", time.Now().Add(board.KeyAge)))
 		}
 		return err
 	})
@@ -58,7 +62,7 @@ func oldNotes(t *testing.T, path string) (n int) {
 	t.Helper()
 	db := checktest.Must(sql.Open("sqlite", path))(t)
 	defer db.Close()
-	checktest.Check(t, db.QueryRow(`SELECT (SELECT count(*) FROM notices WHERE what LIKE 'old%') + (SELECT count(*) FROM keys)`).Scan(&n))
+	checktest.Check(t, db.QueryRow(`SELECT count(*) FROM keys WHERE text LIKE 'old%'`).Scan(&n))
 	return n
 }
 

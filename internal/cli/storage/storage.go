@@ -163,7 +163,7 @@ func Prune(fs *flag.FlagSet) app.Run {
 }
 
 // prune deletes for good the lists that did not change for the given age. Open lists stay unless another list replaced
-// them or open is true. It also makes the store drop expired notices and chat keys. With dry it only prints the lists.
+// them or open is true. It also makes the store drop expired keys. With dry it only prints the lists.
 func prune(ctx context.Context, a *app.App, st *store.Opened, lists board.Lists, age time.Duration, open, dry, yes bool) error {
 	stays := func(l todo.Snapshot) bool {
 		return time.Since(l.Updated) < age || l.Open() && l.ReplacedBy == "" && !open

@@ -95,14 +95,3 @@ func (t *tx) SetKey(ctx context.Context, k board.ChatKey, chat string, until tim
 	t.changed = true
 	return ctx.Err()
 }
-
-// Claim implements board.Tx.
-func (t *tx) Claim(ctx context.Context, n board.Notice, at time.Time, within time.Duration) (earlier time.Time, err error) {
-	if before := t.notices[n]; at.Sub(before).Abs() < within {
-		return before, ctx.Err()
-	}
-	t.notices = maps.Clone(t.notices)
-	t.notices[n] = at
-	t.changed = true
-	return time.Time{}, ctx.Err()
-}

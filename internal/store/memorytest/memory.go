@@ -42,7 +42,6 @@ type state struct {
 	chats      map[string]todo.Chat
 	names      map[nameKey]string // the ids of lists
 	keys       map[board.ChatKey]keyed
-	notices    map[board.Notice]time.Time
 	operations []indexed // what the update that made this state changes of the store's
 }
 
@@ -73,7 +72,7 @@ func New() *Store { return NewKeeping(board.Keep{}) }
 // NewKeeping returns an empty store with the limits in keep.
 func NewKeeping(keep board.Keep) *Store {
 	s := &Store{keep: keep, life: tables.NewLife(nil), turn: make(chan struct{}, 1)}
-	s.now.Store(&state{lists: map[string]list{}, seen: map[board.Key][]board.Seen{}, chats: map[string]todo.Chat{}, names: map[nameKey]string{}, keys: map[board.ChatKey]keyed{}, notices: map[board.Notice]time.Time{}})
+	s.now.Store(&state{lists: map[string]list{}, seen: map[board.Key][]board.Seen{}, chats: map[string]todo.Chat{}, names: map[nameKey]string{}, keys: map[board.ChatKey]keyed{}})
 	s.operations.lists = map[string]string{}
 	s.reader = reader{s, func(ctx context.Context) *state { s.before(ctx); return s.now.Load() }}
 	return s

@@ -116,7 +116,8 @@ CREATE INDEX ON todo_mcp.chats (principal, member, used);
 CREATE INDEX ON todo_mcp.chats (principal, member, used) WHERE NOT held;
 CREATE INDEX ON todo_mcp.chats (used);
 CREATE INDEX ON todo_mcp.chats (ended) WHERE ended > 0 AND NOT held;
--- To which chat a key leads whose digest is not the chat's id (board.ChatKey).
+-- To which chat a key leads whose digest is not the chat's id, or when a notice was
+-- given (board.ChatKey).
 CREATE TABLE todo_mcp.keys (
 	principal text   COLLATE "C" NOT NULL,
 	member    text   COLLATE "C" NOT NULL,
@@ -127,14 +128,6 @@ CREATE TABLE todo_mcp.keys (
 	PRIMARY KEY (principal, member, kind, text)
 );
 CREATE INDEX ON todo_mcp.keys (until);
--- What one of several processes did once, for all of them (board.Notice).
-CREATE TABLE todo_mcp.notices (
-	principal text   COLLATE "C" NOT NULL,
-	what      text   COLLATE "C" NOT NULL,
-	at        bigint NOT NULL,
-	PRIMARY KEY (principal, what)
-);
-CREATE INDEX ON todo_mcp.notices (at);
 
 -- Processes that are alive, until they say so again.
 CREATE TABLE todo_mcp.processes (id text COLLATE "C" PRIMARY KEY, until timestamptz NOT NULL);

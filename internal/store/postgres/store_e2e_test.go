@@ -79,7 +79,7 @@ func emptied(t testing.TB) (address string) {
 		conn, err := pgx.Connect(t.Context(), address)
 		if err == nil {
 			_, err = conn.Exec(t.Context(), `SET lock_timeout = 5000; DELETE FROM todo_mcp.lists; DELETE FROM todo_mcp.history; DELETE FROM todo_mcp.list_counts; DELETE FROM todo_mcp.seen;
-				DELETE FROM todo_mcp.names; DELETE FROM todo_mcp.chats; DELETE FROM todo_mcp.keys; DELETE FROM todo_mcp.notices; DELETE FROM todo_mcp.processes`)
+				DELETE FROM todo_mcp.names; DELETE FROM todo_mcp.chats; DELETE FROM todo_mcp.keys; DELETE FROM todo_mcp.processes`)
 			err = errors.Join(err, conn.Close(t.Context()))
 		}
 		checktest.Check(t, err)

@@ -246,9 +246,8 @@ func (t *tx) Size(ctx context.Context) (int64, error) {
 		return 0, nil
 	}
 	size, err := t.store.used.Read("", t.store.keep, func() (size int64, err error) {
-		return size, one(ctx, t, []any{&size}, `SELECT coalesce(sum(bytes), 0)::bigint + ((SELECT count(*) FROM todo_mcp.seen) + (SELECT count(*) FROM todo_mcp.names)) * $1
-			+ (SELECT coalesce(sum($1 + octet_length(body)), 0) FROM todo_mcp.chats)::bigint
-			+ ((SELECT count(*) FROM todo_mcp.keys) + (SELECT count(*) FROM todo_mcp.notices)) * $1 FROM todo_mcp.lists`, tables.RowSize)
+		return size, one(ctx, t, []any{&size}, `SELECT coalesce(sum(bytes), 0)::bigint + ((SELECT count(*) FROM todo_mcp.seen) + (SELECT count(*) FROM todo_mcp.names)
+			+ (SELECT count(*) FROM todo_mcp.keys)) * $1 + (SELECT coalesce(sum($1 + octet_length(body)), 0) FROM todo_mcp.chats)::bigint FROM todo_mcp.lists`, tables.RowSize)
 	})
 	t.store.SetSize(size)
 	return size, err

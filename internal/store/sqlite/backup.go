@@ -127,14 +127,14 @@ func takeAll(ctx context.Context, db *sql.DB, from string) error {
 	}
 	defer tx.Rollback() //nolint:errcheck // what was not committed
 	// The copied rows get Seqs above all that this store has given, so that they count as newer.
-	if _, err := tx.ExecContext(ctx, `DELETE FROM lists; DELETE FROM history; DELETE FROM seen; DELETE FROM names; DELETE FROM chats; DELETE FROM keys; DELETE FROM notices; DELETE FROM list_counts`); err != nil {
+	if _, err := tx.ExecContext(ctx, `DELETE FROM lists; DELETE FROM history; DELETE FROM seen; DELETE FROM names; DELETE FROM chats; DELETE FROM keys; DELETE FROM list_counts`); err != nil {
 		return err
 	}
 	var last int64
 	if err := tx.QueryRowContext(ctx, lastSeq).Scan(&last); err != nil {
 		return err
 	}
-	for _, table := range []string{"history", "lists", "seen", "names", "chats", "keys", "notices"} { // triggers count lists
+	for _, table := range []string{"history", "lists", "seen", "names", "chats", "keys"} { // triggers count lists
 		var columns, values string
 		if err := tx.QueryRowContext(ctx, `SELECT group_concat(name), group_concat(CASE name WHEN 'seq' THEN 'seq + ?1' ELSE name END)
 			FROM main.pragma_table_info(?)`, table).Scan(&columns, &values); err != nil {

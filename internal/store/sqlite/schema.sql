@@ -90,7 +90,8 @@ CREATE INDEX chats_over ON chats (ended) WHERE ended > 0 AND NOT held;
 CREATE TRIGGER chats_removed AFTER DELETE ON chats WHEN old.seq > (SELECT coalesce(max(seq), 0) FROM chats) BEGIN
 	UPDATE removed SET seq = max(seq, old.seq);
 END;
--- To which chat a key leads whose digest is not the chat's id (board.ChatKey).
+-- To which chat a key leads whose digest is not the chat's id, or when a notice was
+-- given (board.ChatKey).
 CREATE TABLE keys (
 	principal TEXT    NOT NULL,
 	member    TEXT    NOT NULL,
@@ -101,14 +102,6 @@ CREATE TABLE keys (
 	PRIMARY KEY (principal, member, kind, text)
 ) WITHOUT ROWID;
 CREATE INDEX keys_until ON keys (until);
--- What one of several processes did once, for all of them (board.Notice).
-CREATE TABLE notices (
-	principal TEXT    NOT NULL,
-	what      TEXT    NOT NULL,
-	at        INTEGER NOT NULL,  -- Unix nanoseconds
-	PRIMARY KEY (principal, what)
-) WITHOUT ROWID;
-CREATE INDEX notices_at ON notices (at);
 -- The key that signs the ids of sessions; NULL until the first.
 CREATE TABLE store (session_key BLOB);
 INSERT INTO store VALUES (NULL);

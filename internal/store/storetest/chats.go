@@ -160,7 +160,7 @@ func chatSeq(t *testing.T, s board.Store) {
 	}
 }
 
-// ownChats tests that a transaction reads the chats, keys and notices that it has saved.
+// ownChats tests that a transaction reads the chats and keys that it has saved.
 func ownChats(t *testing.T, s board.Store) {
 	mustSaveChat(t, s, chat("a"))
 	mustUpdate(t, s, board.Key{Chat: "a"}, func(tx board.Tx) error {
@@ -191,11 +191,6 @@ func ownChats(t *testing.T, s board.Store) {
 		}
 		if to, err := tx.Keyed(t.Context(), key); err != nil || to != "a" {
 			t.Errorf("the key leads to %q, %v", to, err)
-		}
-		for want := range 2 {
-			if earlier, err := tx.Claim(t.Context(), board.Notice{What: "x"}, baseTime, time.Minute); err != nil || earlier.IsZero() != (want == 0) {
-				t.Errorf("claimed at %s, %v", earlier, err)
-			}
 		}
 		return nil
 	})
@@ -395,55 +390,34 @@ func newestKeys(t *testing.T, s board.Store) {
 	}
 }
 
-// claim claims a notice in an update of its own.
-func claim(t *testing.T, s board.Store, n board.Notice, at time.Time, within time.Duration) (earlier time.Time) {
+// claim claims something of a principal at a time.
+func claim(t *testing.T, s board.Store, principal, what string, at time.Time, within time.Duration) (earlier time.Time) {
 	t.Helper()
-	mustUpdate(t, s, board.Key{}, func(tx board.Tx) (err error) {
-		earlier, err = tx.Claim(t.Context(), n, at, within)
-		return err
-	})
-	return earlier
+	b := board.NewBoard(s, board.WithClock(func() time.Time { return at }))
+	defer b.Close()
+	return checktest.Must(b.As(principal).Claim(t.Context(), todo.List{ID: "list"}, what, within))(t)
 }
 
 // claims tests for how long something is claimed, and of whom.
 func claims(t *testing.T, s board.Store) {
 	now := time.Now().Round(0)
-	n := board.Notice{What: "notice \x00 \xff"}
+	type notice struct{ principal, what string }
+	n := notice{what: "notice \x00 \xff"}
 	for _, c := range []struct {
-		of      board.Notice
+		of      notice
 		after   time.Duration
 		within  time.Duration
 		earlier time.Duration // below 0: none
 	}{
 		{n, 0, time.Minute, -1}, {n, 30 * time.Second, time.Minute, 0}, {n, 59 * time.Second, time.Minute, 0}, {n, 59 * time.Second, 30 * time.Second, -1},
-		{n, 61 * time.Second, time.Minute, 59 * time.Second}, {board.Notice{What: "other"}, 0, time.Minute, -1},
-		{board.Notice{Principal: "p", What: n.What}, 0, time.Minute, -1}, {n, 5 * time.Minute, time.Minute, -1}, {n, 5 * time.Minute, 0, -1},
+		{n, 61 * time.Second, time.Minute, 59 * time.Second}, {notice{what: "other"}, 0, time.Minute, -1},
+		{notice{"p", n.what}, 0, time.Minute, -1}, {n, 5 * time.Minute, time.Minute, -1}, {n, 5 * time.Minute, 0, -1},
 		{n, -24 * time.Hour, time.Minute, -1}, // a clock that was a day ahead
 	} {
-		got := claim(t, s, c.of, now.Add(c.after), c.within)
+		got := claim(t, s, c.of.principal, c.of.what, now.Add(c.after), c.within)
 		if got.IsZero() != (c.earlier < 0) || !got.IsZero() && !got.Equal(now.Add(c.earlier)) {
 			t.Errorf("%+v: claimed at %s", c, got)
 		}
-	}
-}
-
-// newestNotices tests that of a principal's notices the newest are remembered.
-func newestNotices(t *testing.T, s board.Store) {
-	now, theirs := time.Now().Round(0), board.Notice{Principal: "p", What: "9"}
-	claim(t, s, theirs, now, time.Minute)
-	mustUpdate(t, s, board.Key{}, func(tx board.Tx) (err error) {
-		for i := 0; i < board.MaxNotices+10 && err == nil; i++ {
-			_, err = tx.Claim(t.Context(), board.Notice{What: fmt.Sprint(i)}, now.Add(time.Duration(i)*time.Millisecond), time.Minute)
-		}
-		return err
-	})
-	for i, isKept := range map[int]bool{0: false, 9: false, 15: true, board.MaxNotices + 9: true} {
-		if got := claim(t, s, board.Notice{What: fmt.Sprint(i)}, now.Add(time.Second), time.Minute); got.IsZero() == isKept {
-			t.Errorf("notice %d was claimed at %s", i, got)
-		}
-	}
-	if claim(t, s, theirs, now, time.Minute).IsZero() {
-		t.Error("another principal's notice is forgotten")
 	}
 }
 

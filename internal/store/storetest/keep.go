@@ -34,7 +34,6 @@ func RunKeep(t *testing.T, open func(t testing.TB, keep board.Keep) board.Store)
 	t.Run("deleted lists", func(t *testing.T) { trash(t, start(t, board.Keep{})) })
 	t.Run("BAD-INPUT 65 chats without a list", func(t *testing.T) { bareChats(t, start(t, board.Keep{})) })
 	t.Run("newest keys", func(t *testing.T) { newestKeys(t, start(t, board.Keep{})) })
-	t.Run("newest notices", func(t *testing.T) { newestNotices(t, start(t, board.Keep{})) })
 	runQuotas(t, start)
 	t.Run("BAD-INPUT 65 lists", func(t *testing.T) {
 		s := start(t, board.Keep{Lists: 2})

@@ -376,10 +376,6 @@ func full(t *testing.T, s board.Store) {
 	}
 	more := saveUntilFull(t, s, func(n int64) todo.Snapshot { return bulky("a", 3+n) })
 	for what, store := range map[string]func(board.Tx) error{
-		"what tells whether the store can be written": func(tx board.Tx) error {
-			_, err := tx.Claim(t.Context(), board.Notice{What: "probe"}, time.Now(), 0)
-			return err
-		},
 		"a key": func(tx board.Tx) error {
 			return tx.SetKey(t.Context(), board.ChatKey{Kind: board.CallKey, Text: "x"}, "c", time.Now().Add(time.Hour))
 		},
@@ -388,6 +384,11 @@ func full(t *testing.T, s board.Store) {
 		if err := s.Update(t.Context(), board.Key{}, store); !errors.Is(err, board.ErrStoreFull) {
 			t.Errorf("79: %s: %v", what, err)
 		}
+	}
+	b := board.NewBoard(s)
+	defer b.Close()
+	if err := b.As("").TryWrite(t.Context()); !errors.Is(err, board.ErrStoreFull) {
+		t.Errorf("79: what tells whether the store can be written: %v", err)
 	}
 	old := chat("old")
 	old.Title.Text = "it goes on"

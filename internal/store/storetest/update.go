@@ -42,19 +42,19 @@ func contentsOf(t testing.TB, s board.Store, keys ...board.Key) contents {
 	return c
 }
 
-// muchKey is the key that changeMuch sets, and muchNotice what it claims.
-var muchKey, muchNotice = board.ChatKey{Kind: board.CallKey, Text: "much"}, board.Notice{What: "much"}
+// muchKey is the key that changeMuch sets.
+var muchKey = board.ChatKey{Kind: board.CallKey, Text: "much"}
 
 // changeMuch saves two lists, one of them twice, begins a third, makes lists current for two chats, saves two
-// chats, one of which is new, sets a key and claims a notice.
+// chats, one of which is new, and sets a key.
 func changeMuch(ctx context.Context, tx board.Tx) error {
 	next := chat("x")
 	next.Title.Text = "much"
 	_, err1 := tx.SaveChat(ctx, next)
 	_, err2 := tx.SaveChat(ctx, chat("y"))
-	earlier, err3 := tx.Claim(ctx, muchNotice, baseTime, time.Minute)
-	if !earlier.IsZero() {
-		err3 = errors.New("it was claimed by what was taken back")
+	to, err3 := tx.Keyed(ctx, muchKey)
+	if to != "" {
+		err3 = errors.New("it has the key of what was taken back")
 	}
 	if err := errors.Join(err1, err2, err3, tx.SetKey(ctx, muchKey, "x", time.Now().Add(time.Hour))); err != nil {
 		return err

@@ -18,11 +18,10 @@ const (
 	holdsList = `UPDATE main.chats SET held = TRUE WHERE id = ? AND NOT held AND EXISTS (SELECT 1 FROM main.seen k WHERE ` + hasHeld + `)`
 )
 
-// Each of these deletes the oldest rows of a user or principal, by last use or by age, if there are too many.
+// Each of these deletes the oldest rows of a user, by last use or by age, if there are too many.
 var (
-	moreChats   = beyond(`main.chats`, `principal = ? AND member = ? AND NOT held AND id <> ?`, `used`, board.MaxChats-1)
-	moreKeys    = beyond(`main.keys`, `principal = ? AND member = ? AND kind = ?`, `until`, board.MaxKeys)
-	moreNotices = beyond(`main.notices`, `principal = ?`, `at`, board.MaxNotices)
+	moreChats = beyond(`main.chats`, `principal = ? AND member = ? AND NOT held AND id <> ?`, `used`, board.MaxChats-1)
+	moreKeys  = beyond(`main.keys`, `principal = ? AND member = ? AND kind = ?`, `until`, board.MaxKeys)
 )
 
 func beyond(table, where, by string, most int) string {
@@ -160,34 +159,13 @@ func (s *Saver) checkRoom(ctx context.Context, principal string) error {
 }
 
 // SetKey implements [board.Tx].
-func (s *Saver) SetKey(ctx context.Context, k board.ChatKey, chat string, until time.Time) error {
+func (s *Saver) SetKey(ctx context.Context, k board.ChatKey, to string, until time.Time) error {
 	return s.Do(ctx, "save key", func() error {
 		of := keyValues(k)[:3]
 		return errors.Join(s.DB.Exec(s.sql.oldKeys, record.UnixNano(time.Now())),
 			s.addRow(ctx, k.Principal, `INSERT INTO main.keys (principal, member, kind, text, chat, until) VALUES (?, ?, ?, ?, ?, ?)
 				ON CONFLICT (principal, member, kind, text) DO UPDATE SET chat = excluded.chat, until = excluded.until`,
-				append(keyValues(k), chat, record.UnixNano(until))...),
+				append(keyValues(k), to, record.UnixNano(until))...),
 			s.DB.Exec(moreKeys, append(of, of...)...))
-	})
-}
-
-// Claim implements [board.Tx].
-func (s *Saver) Claim(ctx context.Context, n board.Notice, at time.Time, within time.Duration) (earlier time.Time, err error) {
-	return earlier, s.Do(ctx, "save notice", func() error {
-		// The query finds no damaged value: that has another type, and SQLite orders it after all numbers.
-		before, err := value[int64](ctx, s.Reader, "read notice", `SELECT at FROM main.notices WHERE principal = ? AND what = ? AND at > ? AND at < ?`,
-			n.Principal, n.What, record.UnixNano(at.Add(-within)), record.UnixNano(at.Add(within)))
-		if err != nil {
-			return err
-		}
-		if before != 0 {
-			earlier = time.Unix(0, before)
-			return nil
-		}
-		return errors.Join(s.DB.Exec(s.sql.oldNotices, record.UnixNano(at.Add(-board.NoticeAge))),
-			s.DB.Exec(s.sql.oldKeys, record.UnixNano(time.Now())),
-			s.addRow(ctx, n.Principal, `INSERT INTO main.notices (principal, what, at) VALUES (?, ?, ?)
-				ON CONFLICT (principal, what) DO UPDATE SET at = excluded.at`, n.Principal, n.What, record.UnixNano(at)),
-			s.DB.Exec(moreNotices, n.Principal, n.Principal))
 	})
 }

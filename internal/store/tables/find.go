@@ -43,7 +43,7 @@ type SQL struct {
 
 	load, revisions, allChats, addRevision, addList, listRow, spareLists string
 	sayChat, saveChat, sawMore, setSeen                                  string
-	oldLists, oldSeen, oldChats, oldKeys, oldNotices                     string
+	oldLists, oldSeen, oldChats, oldKeys                                 string
 
 	of Dialect
 }
@@ -117,10 +117,9 @@ func (d Dialect) Queries() *SQL {
 			ON CONFLICT (principal, chat, mirrors, list) DO UPDATE SET revision = excluded.revision, process = excluded.process` + setSum,
 		oldSeen: `DELETE FROM main.seen WHERE (principal, chat, mirrors, list) IN (SELECT principal, chat, mirrors, list
 			FROM main.seen WHERE at < ? AND chat <> '` + todo.PersonChat + `'` + d.IsFree + limited + d.Lock + `)`,
-		oldLists:   `SELECT id FROM main.lists WHERE deleted AND updated < ?` + d.IsFree + limited,
-		oldChats:   `DELETE FROM main.chats WHERE (used < ? OR ended > 0 AND NOT held AND ended < ?)` + d.IsFree,
-		oldKeys:    `DELETE FROM main.keys WHERE until < ?` + d.IsFree,
-		oldNotices: `DELETE FROM main.notices WHERE at < ?` + d.IsFree,
+		oldLists: `SELECT id FROM main.lists WHERE deleted AND updated < ?` + d.IsFree + limited,
+		oldChats: `DELETE FROM main.chats WHERE (used < ? OR ended > 0 AND NOT held AND ended < ?)` + d.IsFree,
+		oldKeys:  `DELETE FROM main.keys WHERE until < ?` + d.IsFree,
 		sayChat: d.insert(`chats`, chatColumns, `, seq`) + `
 			ON CONFLICT (id) DO UPDATE SET body = excluded.body, seq = excluded.seq` + setSum,
 		of: d,

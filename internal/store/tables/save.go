@@ -234,18 +234,18 @@ func (s *Saver) usage(ctx context.Context, principal string) (u board.Usage, err
 	}
 	u.Own, err = s.Used.Read(principal, s.Keep, func() (own int64, err error) {
 		var args []any
-		for range 5 {
+		for range 4 {
 			args = append(args, RowSize, principal)
 		}
 		return own, s.DB.Scan(ctx, `SELECT CAST(coalesce(sum(bytes), 0) + (SELECT count(*) * ? FROM main.seen WHERE principal = ?)
 			+ (SELECT count(*) * ? FROM main.names WHERE principal = ?) + (SELECT coalesce(sum(? + octet_length(body)), 0) FROM main.chats WHERE principal = ?)
-			+ (SELECT count(*) * ? FROM main.keys WHERE principal = ?) + (SELECT count(*) * ? FROM main.notices WHERE principal = ?) AS bigint)
+			+ (SELECT count(*) * ? FROM main.keys WHERE principal = ?) AS bigint)
 			FROM main.lists WHERE principal = ?`, append(args, principal), &own)
 	})
 	return u, err
 }
 
-// RowSize is the size in bytes that counts for a row of seen, names, keys and notices. A chat adds its body.
+// RowSize is the size in bytes that counts for a row of seen, names and keys. A chat adds its body.
 const RowSize = 1000
 
 // evict returns a function that removes lists of a kind to make room for forList, of the same principal. Finished lists
