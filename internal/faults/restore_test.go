@@ -255,8 +255,11 @@ func TestBackupRestoredUnderServers(t *testing.T) {
 	wrong := noCopies(t, dir, file)
 	wrong[damaged], wrong[filepath.Join(dir, "none.db")], wrong[filepath.Join(dir, "todo.db")] = "damaged", "no such file", "the store itself"
 	for from, says := range wrong {
-		if printed, err := onStore(store, "backup", "--restore", "--yes", from); err == nil || !strings.Contains(printed, says) || !strings.Contains(printed, "nothing was changed") {
-			t.Errorf("restored from %s: %v %s", from, err, printed)
+		printed, err := onStore(store, "backup", "--restore", "--yes", from)
+		for _, part := range append(strings.Split(says, "*"), "nothing was changed") {
+			if err == nil || !strings.Contains(printed, part) {
+				t.Errorf("restored from %s: %v %s", from, err, printed)
+			}
 		}
 	}
 	var lists []struct{ Items []struct{ Text string } }
@@ -284,24 +287,24 @@ func TestBackupRestoredUnderServers(t *testing.T) {
 }
 
 // noCopies makes files that are no copies of a store, one of them the beginning of a copy,
-// and returns what is said of each.
+// and returns what is said of each, in parts.
 func noCopies(t *testing.T, dir, whole string) map[string]string {
 	t.Helper()
 	content := checktest.Must(os.ReadFile(whole))(t)
 	wrong := make(map[string]string)
 	place := func(name, says string) string {
 		path := filepath.Join(dir, name)
-		wrong[path] = path + " is not a copy of a store: " + says
+		wrong[path] = path + " is not a copy of a store*" + says
 		return path
 	}
 	command(t, nil, "sqlite3", place("another", "it is another program's database"), "CREATE TABLE theirs (x)")
 	for _, err := range []error{
 		os.WriteFile(place("empty", "it is empty"), nil, 0o600),
-		os.WriteFile(place("text", "it is no database"), []byte(strings.Repeat("my diary\n", 100)), 0o600),
-		os.WriteFile(place("short", "it is cut or damaged"), content[:50], 0o600),
-		os.WriteFile(place("cut", "it is cut or damaged"), content[:len(content)/2], 0o600),
-		os.Mkdir(place("folder", "it is a folder"), 0o700),
-		syscall.Mkfifo(place("pipe", "it is a pipe"), 0o600),
+		os.WriteFile(place("text", "file is not a database"), []byte(strings.Repeat("my diary\n", 100)), 0o600),
+		os.WriteFile(place("short", "store is damaged"), content[:50], 0o600),
+		os.WriteFile(place("cut", "store is damaged"), content[:len(content)/2], 0o600),
+		os.Mkdir(place("folder", "is a folder"), 0o700),
+		syscall.Mkfifo(place("pipe", "a pipe"), 0o600),
 	} {
 		checktest.Check(t, err)
 	}

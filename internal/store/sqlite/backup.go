@@ -77,8 +77,11 @@ func (s *Store) Restore(ctx context.Context, from string, found func(problem str
 		isWhole = false
 		found(problem)
 	})
-	if err = checkIsCopy(from, copied, err); err != nil {
-		return 0, err
+	if err != nil {
+		return 0, fmt.Errorf("%s is not a copy of a store that can be read: %w", from, err)
+	}
+	if isWhole && revisions == 0 {
+		return 0, fmt.Errorf("%s is not a copy of a store: it is empty", from)
 	}
 	if !isWhole {
 		return 0, fmt.Errorf("%s is damaged; `todo-mcp export --keep-going --store sqlite:%[1]s` writes all that can be read of it", from)
@@ -92,28 +95,6 @@ func (s *Store) Restore(ctx context.Context, from string, found func(problem str
 		Say(s.path)
 	}
 	return revisions, err
-}
-
-// checkIsCopy returns an error that says what a file is if it is no copy of a store, else err, the error of reading it.
-func checkIsCopy(from string, info fs.FileInfo, err error) error {
-	is := ""
-	switch {
-	case info.IsDir():
-		is = "a folder"
-	case !info.Mode().IsRegular():
-		is = "a pipe, a socket or a device"
-	case info.Size() == 0:
-		is = "empty"
-	case errors.Is(err, errForeign):
-		is = "another program's database"
-	case failedWith(err, sqlite3.SQLITE_NOTADB):
-		is = "no database"
-	case failedWith(err, sqlite3.SQLITE_CORRUPT):
-		is = "cut or damaged"
-	default:
-		return err
-	}
-	return fmt.Errorf("%s is not a copy of a store: it is %s", from, is)
 }
 
 // takeAll replaces all rows of a database by the rows of a file. db must be limited to one connection.
