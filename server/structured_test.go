@@ -88,7 +88,7 @@ func TestResultMeta(t *testing.T) {
 			}
 			for i, step := range []struct{ tool, args, counts string }{
 				{"TodoWrite", chattest.Arguments("TodoWrite", "i:A"), `{"completed":0,"in_progress":1,"pending":0}`},
-				{"create_todos", chattest.Steps("B"), `{"completed":0,"running":1,"pending":1,"failed":0}`},
+				{"create_todos", chattest.Steps("B"), `{"completed":0,"failed":0,"pending":1,"running":1}`},
 				{"SetTodoList", chattest.Arguments("SetTodoList", "c:A p:B"), `{"done":1,"in_progress":0,"pending":1}`},
 			} {
 				a := chat.Does(step.tool, step.args)

@@ -101,10 +101,7 @@ type withActiveForm struct {
 func dialect(input any, l wholeList) variant {
 	l.view.Unlisted, l.takesAnyWord, l.saysReady, l.reads = true, true, true, append(l.reads, "reason")
 	v := l.tool(input)
-	v.shows, v.failure = []string{"priority", "blockedBy"}, planFailure
-	if l.view.Keys {
-		v.shows = append(v.shows, "id")
-	}
+	v.ids, v.failure = l.view.Keys, planFailure
 	return v
 }
 
@@ -156,35 +153,18 @@ func todoWrite(o Options, isOwn bool) variant {
 		l.accepted = listUpdated
 	}
 	v := l.tool(todosInput[todoWriteItem]{})
-	v.allStatuses = all
-	if o.ItemIDs {
-		v.shows = append(v.shows, "id")
-	}
-	if all {
-		v.shows = append(v.shows, "reason")
-	}
+	v.ids, v.allStatuses = o.ItemIDs, all
 	v.prune = func(in *jsonschema.Schema) {
 		l.limits(in)
-		for _, field := range []string{"id", "reason"} {
-			if !slices.Contains(v.shows, field) {
-				remove(in, "todos", field)
-			}
+		todos, _ := in.Properties.Get("todos")
+		if !o.ItemIDs {
+			todos.Items.Properties.Delete("id")
+		}
+		if !all {
+			todos.Items.Properties.Delete("reason")
 		}
 	}
 	return v
-}
-
-// remove removes a property, at the end of a path of properties, from a schema. On its way it goes into the items of
-// arrays.
-func remove(schema *jsonschema.Schema, path ...string) {
-	last := path[len(path)-1]
-	for _, name := range path[:len(path)-1] {
-		if schema, _ = schema.Properties.Get(name); schema.Items != nil {
-			schema = schema.Items
-		}
-	}
-	schema.Properties.Delete(last)
-	schema.Required = slices.DeleteFunc(schema.Required, func(name string) bool { return name == last })
 }
 
 // readableInput is the arguments of a tool that takes a list of items I; a call without Todos, or with null, reads
@@ -213,18 +193,8 @@ func setTodoList() variant {
 	l := wholeList{view: setTodoListView(), list: "todos", text: "title", mayLackList: true,
 		reads: []string{"priority", "due_date"}, accepted: listUpdated}
 	v := l.tool(readableInput[setTodoListItem]{})
-	v.shows, v.saysOutput = l.reads, true
-	v.counts = func(n todo.Counts) any {
-		return setTodoListCounts{n[todo.Completed], n[todo.InProgress], n[todo.Pending], n[todo.Cancelled]}
-	}
+	v.saysOutput = true
 	return v
-}
-
-type setTodoListCounts struct {
-	Done       int `json:"done"`
-	InProgress int `json:"in_progress"`
-	Pending    int `json:"pending"`
-	Cancelled  int `json:"cancelled,omitempty"`
 }
 
 // listing returns the list as the text of a call that reads.

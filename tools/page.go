@@ -29,15 +29,13 @@ type tickInput struct {
 func NewPage() (view, tick *Tool) {
 	english := *prompts.English().Words
 	english.NoList = "There is no such list"
-	v := variant{view: todo.CoreView(), input: viewInput{}, byList: true, read: readOnly, answer: viewAnswer,
-		counts: func(n todo.Counts) any { return n },
-		shows:  []string{"id", "reason", "priority", "due_date", "details", "owner", "waits_for", "has"}}
+	v := variant{view: todo.CoreView(), input: viewInput{}, ids: true, byList: true, read: readOnly, answer: viewAnswer}
 	view = &Tool{Name: "todo_list_view", Title: "View todo list", ReadOnly: true, Idempotent: true, words: &english, variant: v,
 		Description: "The newest state of a todo list, for the list's own page."}
 	v.input, v.read, v.failure = tickInput{}, (*reader).tick, tickFailure
 	tick = &Tool{Name: "todo_list_tick", Title: "Tick todo item", Idempotent: true, words: &english, variant: v,
 		Description: "Sets the status of one item for a person, from the list's own page."}
-	view.schemas, tick.schemas = sync.OnceValues(view.publish), sync.OnceValues(tick.publish)
+	view.inputSchema, tick.inputSchema = sync.OnceValue(view.publish), sync.OnceValue(tick.publish)
 	return view, tick
 }
 

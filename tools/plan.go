@@ -25,21 +25,9 @@ func planText(w *prompts.Words, s todo.Snapshot) string {
 	return w.Plan + planLines(planView(), s, func(word string) string { return marks[word] })
 }
 
-// planCounts are the counts in the words of create_todos and update_todo.
-type planCounts struct {
-	Completed int `json:"completed"`
-	Running   int `json:"running"`
-	Pending   int `json:"pending"`
-	Failed    int `json:"failed"`
-}
-
-func planCountsOf(n todo.Counts) any {
-	return planCounts{n[todo.Completed], n[todo.InProgress], n[todo.Pending], n[todo.Failed]}
-}
-
 // planTool returns a tool whose answers are the text that did returns and, below it, the plan.
 func planTool(bare string, input any, read func(*reader, value) *Call, did func(*prompts.Words, *Call, todo.Snapshot) string) variant {
-	return variant{view: planView(), bare: bare, input: input, shows: []string{"id"}, counts: planCountsOf,
+	return variant{view: planView(), bare: bare, input: input, ids: true,
 		read: read, list: planText, failure: planFailure,
 		answer: func(w *prompts.Words, c *Call, out board.Outcome) (said, lines string) {
 			return did(w, c, out.After), "\n" + planText(w, out.After)

@@ -35,7 +35,7 @@ type taskGetInput struct {
 
 // tasks returns a task tool. answer returns "" if the task is not on the list.
 func tasks(bare string, input any, read func(*reader, value) *Call, answer func(*prompts.Words, *Call, board.Outcome) string) variant {
-	return variant{view: TodoWriteView(), bare: bare, input: input, shows: []string{"id", "owner", "blockedBy"}, counts: countsOf,
+	return variant{view: TodoWriteView(), bare: bare, input: input, ids: true,
 		read: read, failure: planFailure, list: tasksText,
 		answer: func(w *prompts.Words, c *Call, out board.Outcome) (said, lines string) { return answer(w, c, out), "" }}
 }

@@ -79,16 +79,15 @@ type Tool struct {
 
 	words *prompts.Words // of the language in which it answers
 	variant
-	schemas func() (in, out json.RawMessage)
+	inputSchema func() json.RawMessage
 }
 
 // variant is what distinguishes one tool from the others.
 type variant struct {
 	view   todo.View
-	input  any                   // the argument struct
-	shows  []string              // the optional fields of [shown] that its results have
-	counts func(todo.Counts) any // the counts in its results, in its words
-	byList bool                  // list_id is required
+	input  any  // the argument struct
+	ids    bool // its results have the items' ids
+	byList bool // list_id is required
 	// bare is the field whose array may be sent in place of the arguments object; empty for a tool that accepts any
 	// arguments.
 	bare        string
@@ -156,7 +155,7 @@ func New(o Options) []*Tool {
 	}
 	list := table(o)
 	for _, t := range list {
-		t.words, t.Description, t.schemas = o.Texts.Words, o.Texts.Text(cmp.Or(t.File, t.Name)), sync.OnceValues(t.publish)
+		t.words, t.Description, t.inputSchema = o.Texts.Words, o.Texts.Text(cmp.Or(t.File, t.Name)), sync.OnceValue(t.publish)
 		if t.allStatuses {
 			t.Description += " " + o.Texts.Text("statuses")
 		}
@@ -173,45 +172,26 @@ func Find(list []*Tool, name string) *Tool {
 }
 
 // InputSchema returns the JSON schema of the arguments, of draft 2020-12.
-func (t *Tool) InputSchema() json.RawMessage {
-	in, _ := t.schemas()
-	return in
-}
+func (t *Tool) InputSchema() json.RawMessage { return t.inputSchema() }
 
-// OutputSchema returns the JSON schema of the structured content, of draft 2020-12.
-func (t *Tool) OutputSchema() json.RawMessage {
-	_, out := t.schemas()
-	return out
-}
+// OutputSchema returns the JSON schema of the structured content, of draft 2020-12. It is the same for all tools.
+func (t *Tool) OutputSchema() json.RawMessage { return outputSchema() }
 
-// publish generates the schemas when they are first asked for: a client gets only a few of the tools, and generating
+// publish generates the input schema when it is first asked for: a client gets only a few of the tools, and generating
 // all schemas would take a quarter of the program's start.
-func (t *Tool) publish() (in, out json.RawMessage) {
-	args, results := schemaOf(t.input, t.view.Accepts()), schemaOf(content{}, t.view.Accepts())
-	for _, field := range itemFields {
-		if !slices.Contains(t.shows, field) {
-			remove(results, "display", "items", field)
-		}
-	}
-	if t.saysOutput {
-		results.Required = slices.DeleteFunc(results.Required, func(field string) bool { return field == "counts" })
-	} else {
-		remove(results, "is_error")
-		remove(results, "output")
-	}
-	results.Properties.Set("counts", schemaOf(t.counts(nil), nil))
-	for status, word := range t.view.Words {
-		if core, _ := t.view.Core(word); core != status {
-			remove(results, "counts", string(status)) // it is counted as another status
-		}
-	}
+func (t *Tool) publish() json.RawMessage {
+	schema := schemaOf(t.input, t.view.Accepts())
 	if t.prune != nil {
-		t.prune(args)
+		t.prune(schema)
 	}
-	in, _ = json.Marshal(args) // a schema is always valid JSON
-	out, _ = json.Marshal(results)
-	return in, out
+	raw, _ := json.Marshal(schema) // a schema is always valid JSON
+	return raw
 }
+
+var outputSchema = sync.OnceValue(func() json.RawMessage {
+	raw, _ := json.Marshal(schemaOf(content{}, nil))
+	return raw
+})
 
 // statusWord is one of a tool's words for statuses.
 type statusWord string
@@ -365,12 +345,12 @@ func validationFailed(w *prompts.Words, err *todo.InputError) string {
 
 // content is the structured content of a result.
 type content struct {
-	IsError *bool     `json:"is_error,omitempty" jsonschema:"required"` // only SetTodoList sets this and Output (K3)
-	Output  *string   `json:"output,omitempty" jsonschema:"required"`   // the list as text after a read, else empty
+	IsError *bool     `json:"is_error,omitempty"` // only SetTodoList sets this and Output (K3)
+	Output  *string   `json:"output,omitempty"`   // the list as text after a read, else empty
 	Message string    `json:"message"`
 	Display []display `json:"display"`
 	listRef
-	Counts any `json:"counts,omitempty" jsonschema:"required"` // nil for an error
+	Counts map[string]int `json:"counts,omitempty"` // by the tool's words for statuses; nil for an error
 }
 
 // display is the block that a host renders (V3).
@@ -379,30 +359,26 @@ type display struct {
 	Items []shown `json:"items"`
 }
 
-// shown is an item as a host renders it.
+// shown is an item as a host renders it. ID and BlockedBy are empty in results without ids.
 type shown struct {
-	ID        string     `json:"id,omitempty" jsonschema:"required"`
-	Title     string     `json:"title"` // the active text while it is shown in progress
-	Status    statusWord `json:"status"`
-	Reason    string     `json:"reason,omitempty"`
-	Priority  string     `json:"priority,omitempty"`
-	DueDate   string     `json:"due_date,omitempty"`
-	Details   string     `json:"details,omitempty"`
-	Owner     string     `json:"owner,omitempty"`
-	WaitsFor  []string   `json:"waits_for,omitempty"` // ids
-	BlockedBy []string   `json:"blockedBy,omitempty"` // ids as the view shows them, only of open items
-	Has       string     `json:"has,omitempty"`       // see [render.Has]
+	ID        string   `json:"id,omitempty"`
+	Title     string   `json:"title"` // the active text while it is shown in progress
+	Status    string   `json:"status"`
+	Reason    string   `json:"reason,omitempty"`
+	Priority  string   `json:"priority,omitempty"`
+	DueDate   string   `json:"due_date,omitempty"`
+	Details   string   `json:"details,omitempty"`
+	Owner     string   `json:"owner,omitempty"`
+	BlockedBy []string `json:"blockedBy,omitempty"` // ids as the view shows them, only of open items
+	Has       string   `json:"has,omitempty"`       // see [render.Has]
 }
-
-// itemFields are the fields of shown that a tool may leave out.
-var itemFields = []string{"id", "reason", "priority", "due_date", "details", "owner", "waits_for", "blockedBy", "has"}
 
 // ListState is a list's state for programs: counts in the tool's words, and what a page shows besides the items (V3).
 type ListState struct {
-	ID       string `json:"id"`
-	Revision int64  `json:"revision"`
-	Counts   any    `json:"counts"`
-	Title    string `json:"title"`
+	ID       string         `json:"id"`
+	Revision int64          `json:"revision"`
+	Counts   map[string]int `json:"counts"`
+	Title    string         `json:"title"`
 	// Current is the id of the item in progress that was started last, at Started; both are zero for none.
 	Current string    `json:"current,omitempty"`
 	Started time.Time `json:"started,omitzero"`
@@ -430,43 +406,25 @@ func (t *Tool) show(view todo.View, s todo.Snapshot) []shown {
 		if !ok {
 			continue
 		}
-		item := shown{Title: line.Title, Status: statusWord(line.Status)}
-		for _, field := range t.shows {
-			switch field {
-			case "id":
-				item.ID = line.ID
-			case "reason":
-				item.Reason = i.Reason
-			case "priority":
-				item.Priority = i.Priority
-			case "due_date":
-				item.DueDate = i.DueDate
-			case "details":
-				item.Details = i.Details
-			case "owner":
-				item.Owner = i.Owner
-			case "waits_for":
-				item.WaitsFor = i.Waits()
-			case "blockedBy":
-				item.BlockedBy = view.IDs(waiting(i))
-			case "has":
-				item.Has = render.Has(s, i)
-			}
+		item := shown{Title: line.Title, Status: line.Status, Reason: i.Reason, Priority: i.Priority, DueDate: i.DueDate,
+			Details: i.Details, Owner: i.Owner, Has: render.Has(s, i)}
+		if t.ids {
+			item.ID, item.BlockedBy = line.ID, view.IDs(waiting(i))
 		}
 		items = append(items, item)
 	}
 	return items
 }
 
-// countsIn counts items by status as a view shows them; hidden items count as cancelled.
-func countsIn(view todo.View, s todo.Snapshot) todo.Counts {
-	n := make(todo.Counts)
+// countsIn counts items by the view's words for statuses, of which none is missing; hidden items count as cancelled.
+func countsIn(view todo.View, s todo.Snapshot) map[string]int {
+	n := make(map[string]int)
+	for _, word := range view.Accepts() {
+		n[word] = 0
+	}
 	for _, i := range s.Items {
-		status := todo.Cancelled
-		if line, ok := view.Show(i); ok {
-			status, _ = view.Core(line.Status)
-		}
-		n[status]++
+		line, _ := view.Show(i)
+		n[cmp.Or(line.Status, string(todo.Cancelled))]++
 	}
 	return n
 }
@@ -475,7 +433,7 @@ func countsIn(view todo.View, s todo.Snapshot) todo.Counts {
 func (t *Tool) result(text string, c content, s todo.Snapshot) Result {
 	listed := t.view
 	listed.Unlisted = false
-	c.Display, c.listRef, c.Counts = []display{{"todo", t.show(listed, s)}}, listRef{s.List.ID, s.Revision}, t.counts(countsIn(listed, s))
+	c.Display, c.listRef, c.Counts = []display{{"todo", t.show(listed, s)}}, listRef{s.List.ID, s.Revision}, countsIn(listed, s)
 	r := Result{Text: text, Structured: c, Display: c.Display}
 	if s.List.ID == "" {
 		return r // there is no list

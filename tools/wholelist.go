@@ -41,7 +41,7 @@ type wholeList struct {
 
 // tool returns the tool; input is the struct of its arguments.
 func (l wholeList) tool(input any) variant {
-	return variant{view: l.view, bare: l.list, input: input, counts: countsOf, read: l.read, answer: l.answer}
+	return variant{view: l.view, bare: l.list, input: input, read: l.read, answer: l.answer}
 }
 
 // listUpdated words a write whose answer only confirms it.
@@ -336,34 +336,18 @@ func oneInProgress(d *todo.Draft, l wholeList, words *prompts.Words) error {
 	return nil
 }
 
-type counts struct {
-	Completed  int `json:"completed"`
-	InProgress int `json:"in_progress"`
-	Pending    int `json:"pending"`
-	Failed     int `json:"failed,omitempty"`
-	Blocked    int `json:"blocked,omitempty"`
-	Cancelled  int `json:"cancelled,omitempty"`
-}
-
-func countsOf(n todo.Counts) any {
-	return counts{n[todo.Completed], n[todo.InProgress], n[todo.Pending], n[todo.Failed], n[todo.Blocked], n[todo.Cancelled]}
-}
-
-// inSummaries are the statuses in the order in which answers count them.
-var inSummaries = todo.Statuses()
-
 // countsText returns how many items have each status: the three usual ones always and in the view's words, the others
 // if there are some (T6).
 func countsText(view todo.View, s todo.Snapshot) string {
 	n := countsIn(view, s)
 	var parts []string
-	for i, status := range inSummaries {
+	for i, status := range todo.Statuses() {
 		word := string(status)
 		if i < 3 {
 			word = view.Words[status]
 		}
-		if n[status] > 0 || i < 3 {
-			parts = append(parts, strconv.Itoa(n[status])+" "+word)
+		if n[word] > 0 || i < 3 {
+			parts = append(parts, strconv.Itoa(n[word])+" "+word)
 		}
 	}
 	return strings.Join(parts, ", ")

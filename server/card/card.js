@@ -82,10 +82,9 @@ function draw(next, early) {
   clock();
 }
 
-// besideOf says an item's priority and due date, who does it, and what comes first, as the
-// panel does.
-function besideOf({ priority, due_date: due, owner, has, waits_for: waits }, items) {
-  const [first, ...more] = items.filter((i) => waits?.includes(i.id) && !/^(completed|failed|cancelled)$/.test(i.status));
+// besideOf says an item's priority and due date, who does it, and what comes first.
+function besideOf({ priority, due_date: due, owner, has, blockedBy }, items) {
+  const [first, ...more] = items.filter((i) => blockedBy?.includes(i.id) && !/^(completed|failed|cancelled)$/.test(i.status));
   return [priority && 'priority: ' + priority, due && 'due: ' + due, owner || has,
     first && 'waits for ' + (first.text ?? first.title) + (more.length ? ` and ${more.length} more` : '')].filter(Boolean).join(', ');
 }
@@ -377,7 +376,7 @@ function dress(context) {
 const enough = 3; // failures until it gives up
 let timer, quiet = 0, misses = 0, asking = false, inView = true, checked = false;
 
-const coreItem = (i) => ({ ...i, title: (i.status === 'in_progress' && i.active) || i.text });
+const coreItem = (i) => ({ ...i, title: (i.status === 'in_progress' && i.active) || i.text, blockedBy: i.waits_for });
 
 // mayCall reports whether the host lets the page call its tools, as far as known.
 const mayCall = () => host.serverTools && !host.toolRefused;
