@@ -7,7 +7,6 @@ import (
 
 	"github.com/invopop/jsonschema"
 
-	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/prompts"
 )
@@ -24,11 +23,10 @@ func hostTools(o Options) []*Tool {
 			view: usual(), list: "plan", text: "step", reads: []string{"explanation"}, policy: o.InProgress,
 			accepted: func(w *prompts.Words) string { return w.PlanUpdated }})},
 		// Claude Code's.
-		{Name: "TaskCreate", Title: "Add task", variant: tasks("subject", taskCreateInput{}, readTaskCreate, taskCreated)},
-		{Name: "TaskUpdate", Title: "Update task", variant: tasks("taskId", taskUpdateInput{}, readTaskUpdate, taskUpdated)},
-		{Name: "TaskList", Title: "List tasks", Idempotent: true, ReadOnly: true, variant: tasks("", struct{}{}, readOnly,
-			func(w *prompts.Words, _ *Call, out board.Outcome) string { return tasksText(w, out.After) })},
-		{Name: "TaskGet", Title: "Show task", Idempotent: true, ReadOnly: true, variant: tasks("taskId", taskGetInput{}, readTaskGet, taskShownAlone)},
+		{Name: "TaskCreate", Title: "Add task", variant: tasks("subject", taskCreateInput{}, readTaskCreate)},
+		{Name: "TaskUpdate", Title: "Update task", variant: tasks("taskId", taskUpdateInput{}, readTaskUpdate)},
+		{Name: "TaskList", Title: "List tasks", Idempotent: true, ReadOnly: true, variant: tasks("", struct{}{}, readOnly)},
+		{Name: "TaskGet", Title: "Show task", Idempotent: true, ReadOnly: true, variant: tasks("taskId", taskGetInput{}, readTaskGet)},
 		// opencode's and Kilo Code's.
 		{Name: "todowrite", File: "opencode_todowrite", Title: "Update todo list", Idempotent: true, variant: dialect(todosInput[prioritized]{}, wholeList{
 			view: withCancelled(usual()), list: "todos", text: "content", reads: []string{"priority", "due_date"}, policy: o.InProgress})},
@@ -195,18 +193,4 @@ func setTodoList() variant {
 	v := l.tool(readableInput[setTodoListItem]{})
 	v.saysOutput = true
 	return v
-}
-
-// listing returns the list as the text of a call that reads.
-func listing(w *prompts.Words, view todo.View, s todo.Snapshot) string {
-	lines := view.Lines(s.Items)
-	if len(lines) == 0 {
-		return w.ListEmpty
-	}
-	var b strings.Builder
-	b.WriteString(w.List)
-	for _, l := range lines {
-		b.WriteString("\n- [" + l.Status + "] " + l.Text)
-	}
-	return b.String()
 }

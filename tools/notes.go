@@ -11,10 +11,11 @@ import (
 	"github.com/todo-mcp/todo-mcp/prompts"
 )
 
-// resultNotes returns what follows the tool's own text in each result. It says if nothing changed (V4). Then come lines
-// about open items that the write dropped and about changes by others, and the notes of the change. A repeated call has
-// the same report, and so the same notes.
-func resultNotes(w *prompts.Words, o board.Outcome) string {
+// resultNotes returns what follows the tool's own text, said, in each result. It says if nothing changed (V4), on a line
+// of its own if said has several: it is not part of the last one. Then come lines about open items that the write dropped
+// and about changes by others, and the notes of the change that are not said yet. A repeated call has the same report,
+// and so the same notes.
+func resultNotes(w *prompts.Words, o board.Outcome, said string) string {
 	var lines []string
 	unchanged := !o.Changed && !o.Repeated
 	say := func(format string, items []todo.Item) {
@@ -41,22 +42,18 @@ func resultNotes(w *prompts.Words, o board.Outcome) string {
 		lines = append(lines, fmt.Sprintf(w.OtherList, o.Elsewhere))
 	}
 	text := ""
-	if unchanged {
+	switch {
+	case unchanged && strings.Contains(said, "\n"):
+		text = "\n" + w.NoChange
+	case unchanged:
 		text = " " + w.NoChange
 	}
 	for _, line := range append(lines, o.Notes...) {
-		text += "\n" + line
+		if line != said {
+			text += "\n" + line
+		}
 	}
 	return text
-}
-
-// afterPlan returns notes that stand below a plan. They begin on a new line, so that they are not read as part of the
-// last step.
-func afterPlan(notes string) string {
-	if text, unchanged := strings.CutPrefix(notes, " "); unchanged {
-		return "\n" + text
-	}
-	return notes
 }
 
 func firstFew(w *prompts.Words, items []todo.Item) string {

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/prompts"
 )
@@ -29,7 +28,7 @@ type tickInput struct {
 func NewPage() (view, tick *Tool) {
 	english := *prompts.English().Words
 	english.NoList = "There is no such list"
-	v := variant{view: todo.CoreView(), input: viewInput{}, ids: true, byList: true, read: readOnly, answer: viewAnswer}
+	v := variant{view: todo.CoreView(), input: viewInput{}, ids: true, byList: true, read: readOnly, list: progressText}
 	view = &Tool{Name: "todo_list_view", Title: "View todo list", ReadOnly: true, Idempotent: true, words: &english, variant: v,
 		Description: "The newest state of a todo list, for the list's own page."}
 	v.input, v.read, v.failure = tickInput{}, (*reader).tick, tickFailure
@@ -39,9 +38,9 @@ func NewPage() (view, tick *Tool) {
 	return view, tick
 }
 
-func viewAnswer(_ *prompts.Words, _ *Call, out board.Outcome) (said, lines string) {
-	n := out.After.Progress()
-	return fmt.Sprintf("%d of %d completed", n.Done, n.Total), ""
+func progressText(_ *prompts.Words, s todo.Snapshot) string {
+	n := s.Progress()
+	return fmt.Sprintf("%d of %d completed", n.Done, n.Total)
 }
 
 func (r *reader) tick(args value) *Call {

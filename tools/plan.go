@@ -18,20 +18,14 @@ func planView() todo.View {
 
 // planText returns the plan as text for a model (P3).
 func planText(w *prompts.Words, s todo.Snapshot) string {
-	if len(s.Items) == 0 {
-		return w.Empty
-	}
 	marks := map[string]string{"pending": "[ ]", "running": "[>]", "completed": "[x]", "failed": "[!]"}
-	return w.Plan + planLines(planView(), s, func(word string) string { return marks[word] })
+	return listing(planView(), s, w.Plan, w.Empty, func(line todo.Line, item todo.Item) string {
+		return fmt.Sprintf("  %s #%s %s", marks[line.Status], item.ID, item.Text)
+	})
 }
 
-// planTool returns a tool whose answers are the text that did returns and, below it, the plan.
-func planTool(bare string, input any, read func(*reader, value) *Call, did func(*prompts.Words, *Call, todo.Snapshot) string) variant {
-	return variant{view: planView(), bare: bare, input: input, ids: true,
-		read: read, list: planText, failure: planFailure,
-		answer: func(w *prompts.Words, c *Call, out board.Outcome) (said, lines string) {
-			return did(w, c, out.After), "\n" + planText(w, out.After)
-		}}
+func planTool(bare string, input any, read func(*reader, value) *Call) variant {
+	return variant{view: planView(), bare: bare, input: input, ids: true, read: read, list: planText, failure: planFailure}
 }
 
 type createTodosInput struct {
@@ -47,16 +41,17 @@ func createTodos() variant {
 			r.sentence("%s", r.words.NoItems)
 		}
 		steps := r.lines(elements, l, false)
-		return &Call{Target: board.Target{Append: true}, created: len(steps), Change: func(d *todo.Draft) error {
+		created := func(o board.Outcome) string {
+			return fmt.Sprintf(r.words.Created, len(steps)) + "\n" + planText(r.words, o.After)
+		}
+		return &Call{Target: board.Target{Append: true}, answer: created, Change: func(d *todo.Draft) error {
 			if len(r.leftOut) > 0 {
 				r.noteLeftOut(d)
 			}
 			return appendLines(d, r.words, steps...)
 		}}
 	}
-	return planTool("items", createTodosInput{}, read, func(w *prompts.Words, c *Call, _ todo.Snapshot) string {
-		return fmt.Sprintf(w.Created, c.created)
-	})
+	return planTool("items", createTodosInput{}, read)
 }
 
 // appendLines adds an item for each line, in core statuses, at the end of the list.
@@ -82,12 +77,13 @@ func updateTodo() variant {
 		word := r.stepStatus(args.get("status"))
 		reason := r.detail(args, "", todo.MaxText, "reason")
 		change := func(d *todo.Draft) error { return setStepStatus(d, id, word, reason, r.words) }
-		return &Call{Target: board.Target{Item: id}, Change: change}
+		updated := func(o board.Outcome) string {
+			item, _ := o.After.Item(id)
+			return fmt.Sprintf(r.words.Updated, item.ID, item.Text, planView().Words[item.Status]) + "\n" + planText(r.words, o.After)
+		}
+		return &Call{Target: board.Target{Item: id}, answer: updated, Change: change}
 	}
-	return planTool("id", updateTodoInput{}, read, func(w *prompts.Words, c *Call, after todo.Snapshot) string {
-		item, _ := after.Item(c.Item)
-		return fmt.Sprintf(w.Updated, item.ID, item.Text, planView().Words[item.Status])
-	})
+	return planTool("id", updateTodoInput{}, read)
 }
 
 // stepStatus reads the new status of a step, which cannot be pending.

@@ -33,11 +33,8 @@ type taskGetInput struct {
 	TaskID string `json:"taskId" jsonschema:"description=The task's number"`
 }
 
-// tasks returns a task tool. answer returns "" if the task is not on the list.
-func tasks(bare string, input any, read func(*reader, value) *Call, answer func(*prompts.Words, *Call, board.Outcome) string) variant {
-	return variant{view: TodoWriteView(), bare: bare, input: input, ids: true,
-		read: read, failure: planFailure, list: tasksText,
-		answer: func(w *prompts.Words, c *Call, out board.Outcome) (said, lines string) { return answer(w, c, out), "" }}
+func tasks(bare string, input any, read func(*reader, value) *Call) variant {
+	return variant{view: TodoWriteView(), bare: bare, input: input, ids: true, read: read, failure: planFailure, list: tasksText}
 }
 
 // numbers returns ids as texts show them: #1, #2.
@@ -74,15 +71,14 @@ func readTaskCreate(r *reader, args value) *Call {
 	if status := args.optional("status"); !status.missing() {
 		line.Status = r.status(status, "", TodoWriteView(), true)
 	}
-	return &Call{Target: board.Target{Append: true}, Change: func(d *todo.Draft) error { return appendLines(d, r.words, line) }}
-}
-
-func taskCreated(w *prompts.Words, _ *Call, out board.Outcome) string {
-	last := todo.Item{}
-	if n := len(out.After.Items); n > 0 {
-		last = out.After.Items[n-1]
+	created := func(o board.Outcome) string {
+		last := todo.Item{}
+		if n := len(o.After.Items); n > 0 {
+			last = o.After.Items[n-1]
+		}
+		return fmt.Sprintf(r.words.TaskCreated, last.ID, excerpt(last.Text))
 	}
-	return fmt.Sprintf(w.TaskCreated, last.ID, excerpt(last.Text))
+	return &Call{Target: board.Target{Append: true}, answer: created, Change: func(d *todo.Draft) error { return appendLines(d, r.words, line) }}
 }
 
 func (r *reader) optionalText(v value, keys ...string) string {
@@ -150,16 +146,18 @@ func readTaskUpdate(r *reader, args value) *Call {
 	if c.ID == todo.Next {
 		target.Item = ""
 	}
-	return &Call{Target: target, fields: c.fields(), Change: func(d *todo.Draft) error { return updateTask(d, c, r.words) }}
+	updated := func(o board.Outcome) string { return c.updated(r.words, o) }
+	return &Call{Target: target, answer: updated, Change: func(d *todo.Draft) error { return updateTask(d, c, r.words) }}
 }
 
-func taskUpdated(w *prompts.Words, c *Call, out board.Outcome) string {
-	if c.Item == "" {
-		return out.Notes[0] // which task was taken
+// updated returns the answer to a call of TaskUpdate.
+func (c taskChange) updated(w *prompts.Words, o board.Outcome) string {
+	if c.ID == todo.Next {
+		return o.Notes[0] // which task was taken
 	}
-	text := fmt.Sprintf(w.TaskUpdated, c.Item, strings.Join(c.fields, ", "))
-	if item, _ := out.After.Item(c.Item); item.Status.Settled() {
-		freed := readyItems(out.After.Items, func(i todo.Item) bool { return slices.Contains(i.Waits(), c.Item) })
+	text := fmt.Sprintf(w.TaskUpdated, c.ID, strings.Join(c.fields(), ", "))
+	if item, _ := o.After.Item(c.ID); item.Status.Settled() {
+		freed := readyItems(o.After.Items, func(i todo.Item) bool { return slices.Contains(i.Waits(), c.ID) })
 		if len(freed) > 0 {
 			text += fmt.Sprintf(w.Ready, numbers(TodoWriteView().IDs(freed)))
 		}
@@ -234,17 +232,8 @@ func noteEarly(d *todo.Draft, w *prompts.Words) {
 }
 
 func tasksText(w *prompts.Words, s todo.Snapshot) string {
-	var b strings.Builder
 	waiting := todo.OpenWaits(s.Items)
-	for _, item := range s.Items {
-		if line, ok := TodoWriteView().Show(item); ok {
-			b.WriteString(taskLine(w, line, item, waiting(item)) + "\n")
-		}
-	}
-	if b.Len() == 0 {
-		return w.NoTasks
-	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return listing(TodoWriteView(), s, "", w.NoTasks, func(line todo.Line, item todo.Item) string { return taskLine(w, line, item, waiting(item)) })
 }
 
 func taskLine(w *prompts.Words, line todo.Line, item todo.Item, first []todo.Item) string {
@@ -259,17 +248,19 @@ func taskLine(w *prompts.Words, line todo.Line, item todo.Item, first []todo.Ite
 }
 
 func readTaskGet(r *reader, args value) *Call {
-	return &Call{Target: board.Target{Item: r.id(args.first("taskId", "task_id", "id"), "taskId", true)}}
+	id := r.id(args.first("taskId", "task_id", "id"), "taskId", true)
+	return &Call{Target: board.Target{Item: id}, answer: func(o board.Outcome) string { return taskShownAlone(r.words, o.After, id) }}
 }
 
-func taskShownAlone(w *prompts.Words, c *Call, out board.Outcome) string {
-	item, ok := out.After.Item(c.Item)
+// taskShownAlone returns a task with its details; empty if it is not on the list.
+func taskShownAlone(w *prompts.Words, s todo.Snapshot, id string) string {
+	item, ok := s.Item(id)
 	if !ok {
 		return ""
 	}
 	line, _ := TodoWriteView().Show(item)
-	text := taskLine(w, line, item, todo.OpenWaits(out.After.Items)(item))
-	after := slices.DeleteFunc(slices.Clone(out.After.Items), func(i todo.Item) bool { return !slices.Contains(i.Waits(), item.ID) })
+	text := taskLine(w, line, item, todo.OpenWaits(s.Items)(item))
+	after := slices.DeleteFunc(slices.Clone(s.Items), func(i todo.Item) bool { return !slices.Contains(i.Waits(), item.ID) })
 	if len(after) > 0 {
 		text += " [" + fmt.Sprintf(w.Blocks, numbers(TodoWriteView().IDs(after))) + "]"
 	}

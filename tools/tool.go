@@ -96,9 +96,7 @@ type variant struct {
 	saysOutput  bool                        // results have the fields of K3
 	// read returns the call for some arguments and adds their problems to r.
 	read func(r *reader, args value) *Call
-	// answer returns what a call did ("" if its item is not on the list), and lines about the list ("" for none).
-	answer func(w *prompts.Words, c *Call, o board.Outcome) (said, lines string)
-	// list returns the list as text; nil is [listing].
+	// list returns the list as text.
 	list func(w *prompts.Words, s todo.Snapshot) string
 	// failure words the refusal of a call; nil is validationFailed.
 	failure func(w *prompts.Words, err *todo.InputError) string
@@ -111,8 +109,8 @@ type Call struct {
 	Change       todo.Change // nil for a call that only reads, and for an Edit
 	Edit         todo.Edit   // a person's change by the tick tool; zero in other calls
 
-	created int      // how many items create_todos adds
-	fields  []string // what TaskUpdate changes
+	// answer words what the call did; "" if its item is not on the list. nil means that the answer is the list as text.
+	answer func(o board.Outcome) string
 }
 
 // readOnly is the read function of a tool that shows the list whatever its arguments are.
@@ -238,36 +236,27 @@ func (t *Tool) Read(raw json.RawMessage) (*Call, error) {
 
 // Result returns the result for the outcome of a call.
 func (t *Tool) Result(c *Call, o board.Outcome) Result {
-	said, lines := t.answer(t.words, c, o)
-	if said == "" {
+	if c.answer == nil {
+		return t.Listing(o.After)
+	}
+	text := c.answer(o)
+	if text == "" {
 		return Result{Text: fmt.Sprintf(t.words.UnknownID, unquotedExcerpt(c.Item)), IsError: true}
 	}
-	about, notes := content{Message: said}, ""
-	if t.saysOutput {
-		about.IsError, about.Output = new(bool), new(string)
-	}
 	if c.Change != nil {
-		if len(o.Notes) > 0 && o.Notes[0] == said {
-			o.Notes = o.Notes[1:] // which task was taken
-		}
-		notes = resultNotes(t.words, o)
-		about.Message += notes
-	} else if t.saysOutput {
-		about.Message, *about.Output = t.words.ListRead, said
+		text += resultNotes(t.words, o, text)
 	}
-	if lines != "" {
-		notes = afterPlan(notes)
-	}
-	return t.result(said+lines+notes, about, o.After)
+	return t.result(text, content{Message: text}, o.After)
 }
 
 // Listing returns a list as the tool's model reads it, even if the tool has no call that reads.
 func (t *Tool) Listing(s todo.Snapshot) Result {
-	text := listing(t.words, t.view, s)
-	if t.list != nil {
-		text = t.list(t.words, s)
+	text := t.list(t.words, s)
+	read := content{Message: text}
+	if t.saysOutput {
+		read.Message, read.Output = t.words.ListRead, &text
 	}
-	return t.result(text, content{Message: text}, s)
+	return t.result(text, read, s)
 }
 
 // Failure returns the result for an error of [Tool.Read] or of the board on which a model can act. ok is false for
@@ -434,6 +423,9 @@ func (t *Tool) result(text string, c content, s todo.Snapshot) Result {
 	listed := t.view
 	listed.Unlisted = false
 	c.Display, c.listRef, c.Counts = []display{{"todo", t.show(listed, s)}}, listRef{s.List.ID, s.Revision}, countsIn(listed, s)
+	if t.saysOutput {
+		c.IsError, c.Output = new(bool), cmp.Or(c.Output, new(string))
+	}
 	r := Result{Text: text, Structured: c, Display: c.Display}
 	if s.List.ID == "" {
 		return r // there is no list
@@ -445,13 +437,18 @@ func (t *Tool) result(text string, c content, s todo.Snapshot) Result {
 	return r
 }
 
-// planLines returns the items that the view shows, each on a line with marker, id and text.
-func planLines(view todo.View, s todo.Snapshot, marker func(word string) string) string {
+// listing returns a list as text: head, if any, and below it a line for each item that the view shows; none if it shows
+// no item.
+func listing(view todo.View, s todo.Snapshot, head, none string, line func(todo.Line, todo.Item) string) string {
 	var b strings.Builder
+	b.WriteString(head)
 	for _, item := range s.Items {
-		if line, ok := view.Show(item); ok {
-			fmt.Fprintf(&b, "\n  %s #%s %s", marker(line.Status), item.ID, item.Text)
+		if shown, ok := view.Show(item); ok {
+			b.WriteString("\n" + line(shown, item))
 		}
 	}
-	return b.String()
+	if b.Len() == len(head) {
+		return none
+	}
+	return strings.TrimPrefix(b.String(), "\n")
 }

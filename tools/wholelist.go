@@ -41,27 +41,32 @@ type wholeList struct {
 
 // tool returns the tool; input is the struct of its arguments.
 func (l wholeList) tool(input any) variant {
-	return variant{view: l.view, bare: l.list, input: input, read: l.read, answer: l.answer}
+	return variant{view: l.view, bare: l.list, input: input, read: l.read, list: l.asText}
 }
 
 // listUpdated words a write whose answer only confirms it.
 func listUpdated(w *prompts.Words) string { return w.ListUpdated }
 
-func (l wholeList) answer(w *prompts.Words, c *Call, out board.Outcome) (said, lines string) {
-	switch {
-	case c.Change == nil:
-		return listing(w, l.view, out.After), ""
-	case l.accepted != nil:
-		return l.accepted(w), ""
+// asText returns the list as the text of a call that reads.
+func (l wholeList) asText(w *prompts.Words, s todo.Snapshot) string {
+	return listing(l.view, s, w.List, w.ListEmpty, func(line todo.Line, _ todo.Item) string { return "- [" + line.Status + "] " + line.Text })
+}
+
+// updated returns the answer to a write.
+func (l wholeList) updated(w *prompts.Words, s todo.Snapshot) string {
+	if l.accepted != nil {
+		return l.accepted(w)
 	}
-	said = w.ListUpdated + ": " + countsText(l.view, out.After)
+	said := w.ListUpdated + ": " + countsText(l.view, s)
 	if l.saysReady {
-		said += readyNext(w, l.view, out.After.Items)
+		said += readyNext(w, l.view, s.Items)
 	}
 	if l.listsItems {
-		lines = planLines(l.view, out.After, func(word string) string { return "[" + word + "]" })
+		return listing(l.view, s, said, said, func(line todo.Line, item todo.Item) string {
+			return fmt.Sprintf("  [%s] #%s %s", line.Status, item.ID, item.Text)
+		})
 	}
-	return said, lines
+	return said
 }
 
 // planTitle is the argument of whole-list tools that names a new plan.
@@ -134,7 +139,8 @@ func (l wholeList) read(r *reader, args value) *Call {
 	if v := args.get("title"); v.kind == '"' && v.surrogate == 0 {
 		title = todo.OneLine(v.text, todo.MaxTitle)
 	}
-	return &Call{Target: target, Title: title, Change: func(d *todo.Draft) error {
+	answer := func(o board.Outcome) string { return l.updated(r.words, o.After) }
+	return &Call{Target: target, Title: title, answer: answer, Change: func(d *todo.Draft) error {
 		if err := r.check(d, l, lines, merge); err != nil {
 			return err
 		}
