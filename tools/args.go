@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -19,6 +20,7 @@ type reader struct {
 	problems    []todo.Problem
 	leftOut     []todo.Item // lines of a list sent as text that are no items
 	leftOutList bool        // the call lacks the list that its tool needs
+	mends       bool        // texts that a list cannot have are mended, not refused
 }
 
 func (r *reader) problem(path, message string) {
@@ -141,6 +143,8 @@ func (r *reader) text(v value, path, key string, limit int) string {
 	case v.kind != '"':
 		r.problemf(place(path, key), r.words.WrongType, "string", v.name())
 		return ""
+	case r.mends && strings.TrimSpace(v.text) != "":
+		return cmp.Or(todo.OneLine(v.text, limit), "\ufffd")
 	case v.surrogate > 0:
 		r.problemf(place(path, key), r.words.Surrogate, v.surrogate)
 		return ""
@@ -214,15 +218,15 @@ var statusWords = map[string]todo.Status{
 	"skipped": todo.Cancelled, "obsolete": todo.Cancelled, "wontdo": todo.Cancelled, "waiting": todo.Blocked, "onhold": todo.Blocked,
 }
 
-// id reads an id, which may also be a number or begin with a hash sign (V5). It returns "" when the id is missing,
-// which is a problem if it is required.
+// id reads an id, which may also be a number or begin with a hash sign (V5), as one clean line. It returns "" when the id
+// is missing, which is a problem if it is required.
 func (r *reader) id(v value, path string, required bool) (id string) {
 	switch v.kind {
 	case 0, 'n':
 	case '0':
 		return wholeNumber(v.text)
 	case '"':
-		id = strings.TrimPrefix(strings.TrimSpace(v.text), "#")
+		id = todo.OneLine(strings.TrimPrefix(strings.TrimSpace(v.text), "#"), todo.MaxText)
 	default:
 		r.problemf(path, r.words.WrongType, "string", v.name())
 		return ""

@@ -518,7 +518,7 @@ func TestBadSessionDatabase(t *testing.T) {
 	}
 	r := newCopilotRig(t)
 	r.exec(copilotSchema + `INSERT INTO todos (id, title) VALUES ('a', 'Fix' || char(27) || CAST(x'ff' AS TEXT))`)
-	if err := r.tell(insert); err != nil || len(r.all()) != 1 || r.all()[0].Items[0].Text != "Fix\ufffd" { // as row 98 has it
+	if err := r.tell(insert); err != nil || len(r.all()) != 1 || r.all()[0].Items[0].Text != "Fix \ufffd" { // as row 98 has it
 		t.Errorf("%v, %+v", err, r.all())
 	}
 	r = newCopilotRig(t)
