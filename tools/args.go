@@ -117,17 +117,16 @@ func (r *reader) ids(v value, path string, check func(v value, path string) stri
 	return ids
 }
 
-// detail reads an optional text of at most limit runes, or a number, under the first given key; nil if there is none.
-func (r *reader) detail(v value, path string, limit int, keys ...string) *string {
+// detail reads an optional text of at most limit runes, or a number, under the first given key; empty if there is none.
+func (r *reader) detail(v value, path string, limit int, keys ...string) string {
 	found := v.optional(keys...)
 	switch found.kind {
 	case 0:
-		return nil
+		return ""
 	case '0':
 		found.kind = '"' // its digits
 	}
-	text := r.text(found, path, keys[0], limit)
-	return &text
+	return r.text(found, path, keys[0], limit)
 }
 
 // place returns the path of a field in an object. The path of the arguments is empty, and so is the key of the object
@@ -163,17 +162,24 @@ func (r *reader) text(v value, path, key string, limit int) string {
 }
 
 // status reads the status of the object at a path: one of the view's words, in any case and with any signs between its
-// parts. With anyWord it may be another tool's word. Errors do not name words that the view does not list.
-func (r *reader) status(v value, path string, view todo.View, anyWord bool) string {
-	if anyWord {
-		v = plainly(view, v)
+// parts, or one of more. With anyWord it may be another tool's word, which becomes the view's. Errors do not name words
+// that the view does not list.
+func (r *reader) status(v value, path string, view todo.View, anyWord bool, more ...string) string {
+	if anyWord && v.kind == '"' {
+		if core, known := statusWords[todo.Fold(v.text)]; known {
+			v.text = view.Words[core]
+			if means, _ := view.Core(v.text); means != core {
+				v.text = string(core)
+			}
+		}
 	}
 	if _, ok := view.Core(v.text); ok && v.kind == '"' {
 		return v.text // the fast path
 	}
-	words, all := view.Accepts(), view.Accepts()
+	words := append(view.Accepts(), more...)
+	all := words
 	if view.Unlisted {
-		all = append(all, todo.CoreView().Accepts()...)
+		all = slices.Concat(words, todo.CoreView().Accepts())
 	}
 	return r.word(v, place(path, "status"), words, all)
 }
@@ -192,19 +198,6 @@ func (r *reader) word(v value, path string, listed, all []string) string {
 		r.problemf(path, r.words.WrongType, todo.Quote(listed), v.name())
 	}
 	return ""
-}
-
-// plainly translates another tool's word for a status to the view's. It returns any other value unchanged.
-func plainly(view todo.View, v value) value {
-	status, known := statusWords[todo.Fold(v.text)]
-	if !known || v.kind != '"' {
-		return v
-	}
-	v.text = view.Words[status]
-	if means, _ := view.Core(v.text); means != status {
-		v.text = string(status)
-	}
-	return v
 }
 
 // statusWords are all tools' words for statuses, folded.

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -89,19 +90,15 @@ func updateTodo() variant {
 // stepStatus reads the new status of a step, which cannot be pending.
 func (r *reader) stepStatus(v value) string {
 	words := []string{"running", "completed", "failed"}
-	switch {
-	case v.kind == '"' && slices.Contains(words, v.text):
+	if v.kind == '"' && slices.Contains(words, v.text) {
 		return v.text
-	case v.kind == 0, v.kind == '{', v.kind == '[':
-		r.problemf("status", r.words.WrongType, todo.Quote(words), v.name())
-	default:
-		r.sentence(r.words.UnknownStatus, unquotedExcerpt(v.text), strings.Join(words, ", "))
 	}
+	r.sentence(r.words.UnknownStatus, unquotedExcerpt(cmp.Or(v.text, v.name())), strings.Join(words, ", "))
 	return ""
 }
 
-// setStepStatus sets one step's status, only forwards, and its reason unless that is nil (P2, P4).
-func setStepStatus(d *todo.Draft, id, word string, reason *string, words *prompts.Words) error {
+// setStepStatus sets one step's status, only forwards, and its reason unless that is empty (P2, P4).
+func setStepStatus(d *todo.Draft, id, word, reason string, words *prompts.Words) error {
 	view := planView()
 	item, ok := d.Item(id)
 	if !ok {

@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -66,7 +65,7 @@ func readTaskCreate(r *reader, args value) *Call {
 	line := todo.Line{Text: r.text(subject, "", "subject", todo.MaxText), Status: string(todo.Pending)}
 	line.Details = r.moreThan(line.Text, args, "description", "content")
 	if args.optional("activeForm", "active_form").kind == '"' { // models fill it with anything
-		line.Active = r.optionalText(args, "activeForm", "active_form")
+		line.Active = r.detail(args, "", todo.MaxText, "activeForm", "active_form")
 	}
 	if status := args.optional("status"); !status.missing() {
 		line.Status = r.status(status, "", TodoWriteView(), true)
@@ -81,17 +80,22 @@ func readTaskCreate(r *reader, args value) *Call {
 	return &Call{Target: board.Target{Append: true}, answer: created, Change: func(d *todo.Draft) error { return appendLines(d, r.words, line) }}
 }
 
-func (r *reader) optionalText(v value, keys ...string) string {
-	return *cmp.Or(r.detail(v, "", todo.MaxText, keys...), new(string))
-}
-
-// moreThan reads the description under the first given key; nil if it only repeats the subject.
-func (r *reader) moreThan(subject string, v value, keys ...string) *string {
+// moreThan reads the description under the first given key; empty if it only repeats the subject.
+func (r *reader) moreThan(subject string, v value, keys ...string) string {
 	details := r.detail(v, "", todo.MaxText, keys...)
-	if details != nil && todo.Fold(*details) == todo.Fold(subject) {
-		return nil
+	if todo.Fold(details) == todo.Fold(subject) {
+		return ""
 	}
 	return details
+}
+
+// owner reads the owner of a task; nil if it is left out. With an empty one the task is put back, if that is asked for.
+func (r *reader) owner(v value, path string, putBack bool) *string {
+	name, sent := r.detail(v, path, todo.MaxDetail, "owner"), v.get("owner")
+	if name == "" && !(putBack && sent.kind == '"' && !sent.given()) {
+		return nil
+	}
+	return &name
 }
 
 // taskChange is the change that a call of TaskUpdate, ours or Claude Code's own, makes to a task.
@@ -103,21 +107,18 @@ type taskChange struct {
 
 // taskChange reads the arguments of TaskUpdate. check reads an id. A field that they lack stays empty in the line.
 func (r *reader) taskChange(args value, check func(v value, path string) string) (c taskChange) {
-	c.ID, c.deletes = check(args.first("taskId", "task_id", "id"), "taskId"), args.get("status").text == "deleted"
-	if c.deletes {
+	c.ID = check(args.first("taskId", "task_id", "id"), "taskId")
+	if status := args.optional("status"); !status.missing() {
+		view := TodoWriteView()
+		view.Unlisted = true
+		c.Status = r.status(status, "", view, true, "deleted")
+	}
+	if c.deletes = c.Status == "deleted"; c.deletes {
 		return c
 	}
-	if status := args.optional("status"); !status.missing() {
-		words := append(TodoWriteView().Accepts(), "deleted")
-		c.Status = r.word(plainly(todo.CoreView(), status), "status", words, append(words, todo.CoreView().Accepts()...))
-	}
-	c.Text, c.Active = r.optionalText(args, "subject"), r.optionalText(args, "activeForm")
-	c.Details = r.detail(args, "", todo.MaxText, "description")
-	c.Reason = r.detail(args, "", todo.MaxText, "reason")
-	c.Owner = r.detail(args, "", todo.MaxDetail, "owner")
-	if owner := args.get("owner"); c.Status == string(todo.Pending) && owner.kind == '"' && !owner.given() {
-		c.Owner = new(string) // without an owner others may take it
-	}
+	c.Text, c.Active = r.detail(args, "", todo.MaxText, "subject"), r.detail(args, "", todo.MaxText, "activeForm")
+	c.Details, c.Reason = r.detail(args, "", todo.MaxText, "description"), r.detail(args, "", todo.MaxText, "reason")
+	c.Owner = r.owner(args, "", c.Status == string(todo.Pending)) // without an owner others may take it
 	c.blocks, c.WaitsFor = r.ids(args, "", check, "addBlocks"), r.ids(args, "", check, "addBlockedBy")
 	return c
 }
@@ -168,8 +169,8 @@ func (c taskChange) updated(w *prompts.Words, o board.Outcome) string {
 // fields returns the sent fields, in the order of the schema.
 func (c taskChange) fields() (sent []string) {
 	names := []string{"subject", "description", "activeForm", "status", "owner", "addBlocks", "addBlockedBy", "reason"}
-	for i, isSent := range []bool{c.Text != "", c.Details != nil, c.Active != "", c.Status != "" || c.deletes,
-		c.Owner != nil, c.blocks != nil, c.WaitsFor != nil, c.Reason != nil} {
+	for i, isSent := range []bool{c.Text != "", c.Details != "", c.Active != "", c.Status != "",
+		c.Owner != nil, c.blocks != nil, c.WaitsFor != nil, c.Reason != ""} {
 		if isSent {
 			sent = append(sent, names[i])
 		}
@@ -279,7 +280,7 @@ func unnamed(id string) string { return "Task " + id }
 func mirrorCreate(r *reader, input, response value) *Call {
 	t := todo.Line{ID: r.taskID(response.get("task").get("id"), "tool_response.task.id")}
 	t.Text = r.text(input.get("subject"), "", "subject", todo.MaxText)
-	t.Active, t.Details = r.optionalText(input, "activeForm"), r.moreThan(t.Text, input, "description")
+	t.Active, t.Details = r.detail(input, "", todo.MaxText, "activeForm"), r.moreThan(t.Text, input, "description")
 	return &Call{Target: board.Target{Item: t.ID, Append: true}, Change: func(d *todo.Draft) error {
 		// The hook of a later TaskUpdate may have been faster: the subject that it has set is kept.
 		if now, isKnown := d.Item(t.ID); !isKnown || now.Text == unnamed(t.ID) {

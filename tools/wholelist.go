@@ -130,7 +130,7 @@ func (l wholeList) read(r *reader, args value) *Call {
 	merge := l.partly == byMerge && l.isMerge(args, elements)
 	lines, explanation := r.lines(elements, l, merge), ""
 	if slices.Contains(l.reads, "explanation") {
-		explanation = r.optionalText(args, "explanation")
+		explanation = r.detail(args, "", todo.MaxText, "explanation")
 	}
 	target, title := board.Target{Lines: lines}, ""
 	if merge {
@@ -309,7 +309,7 @@ func (r *reader) line(v value, path string, l wholeList, merge bool) todo.Line {
 		case "due_date":
 			line.DueDate = r.detail(v, path, todo.MaxDetail, key)
 		case "owner":
-			line.Owner = r.detail(v, path, todo.MaxDetail, key)
+			line.Owner = r.owner(v, path, false)
 		case "reason":
 			line.Reason = r.detail(v, path, todo.MaxText, key)
 		}

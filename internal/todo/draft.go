@@ -211,11 +211,11 @@ func (d *Draft) applyLine(view View, stored *Item, line Line) Item {
 		item.Said = listed != "" && listed != line.Status
 	}
 	if item.Status.HasReason() {
-		item.Reason = *cmp.Or(line.Reason, &item.Reason)
+		item.Reason = cmp.Or(line.Reason, item.Reason)
 	}
-	item.Priority = *cmp.Or(line.Priority, &item.Priority)
-	item.DueDate = *cmp.Or(line.DueDate, &item.DueDate)
-	item.Details = *cmp.Or(line.Details, &item.Details)
+	item.Priority = cmp.Or(line.Priority, item.Priority)
+	item.DueDate = cmp.Or(line.DueDate, item.DueDate)
+	item.Details = cmp.Or(line.Details, item.Details)
 	if line.Owner != nil && *line.Owner != item.Owner {
 		item.Owner, item.Holder = *line.Owner, d.author
 	}

@@ -158,13 +158,13 @@ type Line struct {
 	Title  string `json:"-"`      // what people are shown in a result: Active if the item is shown in progress, else Text
 	Active string `json:"-"`      // empty in variants without one, and where a person writes
 	Status string `json:"status"` // in the variant's words
-	// Only the lines of a write have these fields, those of a result never. nil leaves the item's value as it is,
-	// and an empty text removes it. A reason has no effect in a status that has none. WaitsFor has the ids, as
-	// the view shows them, of the items that come first.
-	Reason   *string  `json:"-"`
-	Priority *string  `json:"-"`
-	DueDate  *string  `json:"-"`
-	Details  *string  `json:"-"`
+	// Only the lines of a write have these fields, those of a result never. An empty text and nil leave the item's
+	// value as it is. A reason has no effect in a status that has none. An Owner that is empty, and not nil, removes
+	// the item's. WaitsFor has the ids, as the view shows them, of the items that come first.
+	Reason   string   `json:"-"`
+	Priority string   `json:"-"`
+	DueDate  string   `json:"-"`
+	Details  string   `json:"-"`
 	Owner    *string  `json:"-"`
 	WaitsFor []string `json:"-"`
 }

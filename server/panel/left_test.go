@@ -410,7 +410,7 @@ func TestPanelMirrored(t *testing.T) {
 	s, base := servertest.Site(t)
 	list := base + "/lists/" + mirror(t, s, func(d *todo.Draft) {
 		d.Append("Read <b>it</b>", "Write it")
-		d.Put(todo.CoreView(), todo.Line{ID: "2", Owner: new("reader"), Priority: new("high"), Details: new("All <b>of</b> it"), WaitsFor: []string{"1"}})
+		d.Put(todo.CoreView(), todo.Line{ID: "2", Owner: new("reader"), Priority: "high", Details: "All <b>of</b> it", WaitsFor: []string{"1"}})
 	}).List.ID
 	for _, address := range []string{list, list + "?item=1", list + "?revision=1"} {
 		has(t, page(t, address), `!class="grip"`, `!id="add"`, "!data-menu", `!&#34;status&#34;`, `!name="text"`, `!id="restore"`, "!reword")
