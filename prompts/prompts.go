@@ -155,7 +155,6 @@ type Words struct {
 	DoneOf       string // items done, all items
 
 	// Of errors:
-	Error       string // none; begins an error that is no sentence of its own
 	TooLong     string // maximum, number received
 	Surrogate   string // position in runes, from 1
 	Control     string // code point, position in runes, from 1

@@ -43,7 +43,7 @@ func (r *reader) err() error {
 	}
 	problems := r.problems
 	if more := len(problems) - maxProblems; more > 0 {
-		rest := todo.Problem{Message: strings.TrimSpace(fmt.Sprintf(r.words.More, more)), Sentence: true}
+		rest := todo.Problem{Message: strings.TrimSpace(fmt.Sprintf(r.words.More, more))}
 		problems = append(problems[:maxProblems:maxProblems], rest)
 	}
 	return &todo.InputError{Problems: problems}

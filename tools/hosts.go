@@ -99,7 +99,7 @@ type withActiveForm struct {
 func dialect(input any, l wholeList) variant {
 	l.view.Unlisted, l.takesAnyWord, l.saysReady, l.reads = true, true, true, append(l.reads, "reason")
 	v := l.tool(input)
-	v.ids, v.failure = l.view.Keys, planFailure
+	v.ids = l.view.Keys
 	return v
 }
 

@@ -3,7 +3,6 @@ package tools
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/todo-mcp/todo-mcp/internal/todo"
@@ -24,14 +23,14 @@ type tickInput struct {
 
 // NewPage returns the two tools that only the app page calls. By view the page refreshes a list; by tick a person sets
 // one item's status. Both use core statuses and are not in [Names]. Their calls have no Change; calls of tick have an
-// Edit. Failures of tick are worded for the person.
+// Edit.
 func NewPage() (view, tick *Tool) {
 	english := *prompts.English().Words
 	english.NoList = "There is no such list"
 	v := variant{view: todo.CoreView(), input: viewInput{}, ids: true, byList: true, read: readOnly, list: progressText}
 	view = &Tool{Name: "todo_list_view", Title: "View todo list", ReadOnly: true, Idempotent: true, words: &english, variant: v,
 		Description: "The newest state of a todo list, for the list's own page."}
-	v.input, v.read, v.failure = tickInput{}, (*reader).tick, tickFailure
+	v.input, v.read = tickInput{}, (*reader).tick
 	tick = &Tool{Name: "todo_list_tick", Title: "Tick todo item", Idempotent: true, words: &english, variant: v,
 		Description: "Sets the status of one item for a person, from the list's own page."}
 	view.inputSchema, tick.inputSchema = sync.OnceValue(view.publish), sync.OnceValue(tick.publish)
@@ -48,10 +47,6 @@ func (r *reader) tick(args value) *Call {
 	status := todo.Status(r.status(args.get("status"), "", todo.CoreView(), false))
 	seen := r.revision(args.optional("revision"), "revision")
 	return &Call{Edit: todo.Edit{Do: todo.EditStatus, Item: item, Status: status, Seen: seen}}
-}
-
-func tickFailure(_ *prompts.Words, err *todo.InputError) string {
-	return "Error: " + strings.ReplaceAll(err.Error(), "; ", ". ")
 }
 
 // revision reads the number of a revision, 0 when it is missing.

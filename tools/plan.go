@@ -26,7 +26,7 @@ func planText(w *prompts.Words, s todo.Snapshot) string {
 }
 
 func planTool(bare string, input any, read func(*reader, value) *Call) variant {
-	return variant{view: planView(), bare: bare, input: input, ids: true, read: read, list: planText, failure: planFailure}
+	return variant{view: planView(), bare: bare, input: input, ids: true, read: read, list: planText}
 }
 
 type createTodosInput struct {
@@ -114,17 +114,6 @@ func setStepStatus(d *todo.Draft, id, word, reason string, words *prompts.Words)
 	d.Put(todo.CoreView(), todo.Line{ID: id, Status: string(status), Reason: reason})
 	noteEarly(d, words)
 	return nil
-}
-
-// planFailure words an error, one problem a line.
-func planFailure(w *prompts.Words, err *todo.InputError) string {
-	lines := make([]string, len(err.Problems))
-	for i, p := range err.Problems {
-		if lines[i] = p.String(); !p.Sentence {
-			lines[i] = w.Error + lines[i]
-		}
-	}
-	return strings.Join(lines, "\n")
 }
 
 // refuse returns an [*todo.InputError] with one sentence.

@@ -33,7 +33,7 @@ type taskGetInput struct {
 }
 
 func tasks(bare string, input any, read func(*reader, value) *Call) variant {
-	return variant{view: TodoWriteView(), bare: bare, input: input, ids: true, read: read, failure: planFailure, list: tasksText}
+	return variant{view: TodoWriteView(), bare: bare, input: input, ids: true, read: read, list: tasksText}
 }
 
 // numbers returns ids as texts show them: #1, #2.

@@ -98,8 +98,6 @@ type variant struct {
 	read func(r *reader, args value) *Call
 	// list returns the list as text.
 	list func(w *prompts.Words, s todo.Snapshot) string
-	// failure words the refusal of a call; nil is validationFailed.
-	failure func(w *prompts.Words, err *todo.InputError) string
 }
 
 // Call is a tool call with valid arguments. It is immutable.
@@ -278,10 +276,7 @@ func (t *Tool) Failure(err error) (result Result, ok bool) {
 	} else {
 		return Result{}, false
 	}
-	result = Result{Text: validationFailed(t.words, input), IsError: true}
-	if t.failure != nil {
-		result.Text = t.failure(t.words, input)
-	}
+	result = Result{Text: failure(t.words, input), IsError: true}
 	if t.saysOutput {
 		result.Structured = content{IsError: &result.IsError, Output: new(string), Message: result.Text, Display: []display{}}
 	}
@@ -323,13 +318,20 @@ func (t *Tool) refusal(err error) (p todo.Problem, ok bool) {
 	return p, p.Message != ""
 }
 
-// validationFailed returns the error text of the whole-list tools and the view tool (T7).
-func validationFailed(w *prompts.Words, err *todo.InputError) string {
-	text := w.Validation
+// failure returns the text that refuses a call: sentences as they are, then the other problems below one line (T7).
+func failure(w *prompts.Words, err *todo.InputError) string {
+	var sentences, problems []string
 	for _, p := range err.Problems {
-		text += "\n- " + p.String()
+		if p.Sentence {
+			sentences = append(sentences, p.Message)
+		} else {
+			problems = append(problems, "- "+p.String())
+		}
 	}
-	return text
+	if len(problems) > 0 {
+		problems = append([]string{w.Validation}, problems...)
+	}
+	return strings.Join(append(sentences, problems...), "\n")
 }
 
 // content is the structured content of a result.

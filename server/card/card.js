@@ -235,8 +235,7 @@ function note(text, error) {
   $('note').className = error ? 'error' : '';
 }
 
-// tick sets an item's status for the person who looks: at once, and undone with
-// the reason if it is refused.
+// tick sets an item's status for a person: at once, and undone with the reason if refused.
 async function tick(id) {
   const { list, revision, items } = drawn, { title, status: was } = items.find((i) => i.id === id);
   const set = (status) => draw({ ...drawn, items: drawn.items.map((i) => i.id === id ? { ...i, status } : i) });
@@ -253,7 +252,7 @@ async function tick(id) {
     remember(id, title, was, status, shown.revision);
     if (shown.revision >= drawn.revision) draw(shown);
   } catch (e) {
-    trouble = 'Not saved: ' + oneLine(e.message.replace('Error: ', ''));
+    trouble = 'Not saved: ' + oneLine(e.message.replace(/^Error: (Validation failed\s*- )?/, ''));
     if (list === drawn.list) set(was);
   } finally {
     saving--;
@@ -271,8 +270,8 @@ function input({ arguments: args }) {
   if (items.length) draw({ items, revision: 0, list: '' }, true);
 }
 
-// displayed returns the list in a result, {items, list, revision}, if there is
-// one: from the structured content, or without that from _meta.
+// displayed returns the list in a result, {items, list, revision}, if any: from the
+// structured content, or without that from _meta.
 function displayed({ structuredContent, _meta }) {
   const { id, revision, ...about } = _meta?.['todo-mcp/list'] ?? {};
   const c = structuredContent ?? { display: _meta?.['todo-mcp/display'], list: id, revision };
