@@ -74,7 +74,7 @@ func allowedImports() map[string][]string {
 		"internal/cli":              {"internal/cli/...", "internal/install", "prompts"},
 		"internal/cli/app":          {"internal/account", "internal/audit", "internal/hook", "internal/notify", "internal/render", "internal/store", model, board, "prompts", "server", "server/edge", "server/metrics", "tools"},
 		"internal/cli/read":         {"internal/cli/app", "internal/account", "internal/render", model, board},
-		"internal/cli/change":       {"internal/cli/app", "internal/render", model, board, "server/jsonrpc", "tools"},
+		"internal/cli/change":       {"internal/cli/app", "internal/render", model, board, "tools"},
 		"internal/cli/storage":      {"internal/cli/app", "internal/render", "internal/store", model, board},
 		"internal/cli/run":          append([]string{"internal/cli/app", "internal/cli/change", "internal/atomicfile", "internal/process"}, everything...),
 		"internal/cli/setup":        append([]string{"internal/cli/app", "internal/cli/run"}, everything...),

@@ -1,8 +1,8 @@
-// Package jsonrpc checks messages and reads their envelopes before the transports pass them to mcp-go, and builds the
-// answers to refused messages.
+// Package jsonrpc reads the envelopes of messages before the transports pass them to mcp-go, and builds the answers to
+// refused messages.
 //
-// A message that lenient JSON readers could interpret differently is refused (BAD-INPUT 16 and 21). The answer to a
-// refused message has the request's id if the message has exactly one valid id before any error of the syntax.
+// mcp-go gets a message written anew from what was read here, so that a lenient reader cannot understand it differently
+// (BAD-INPUT 16). The answer to a refused message has the request's id if a valid id came before the error.
 package jsonrpc
 
 import (
@@ -12,12 +12,11 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -25,7 +24,6 @@ import (
 )
 
 const (
-	maxDepth  = 64       // levels of nesting; MCP needs fewer than ten
 	maxID     = 256      // bytes of an id, which an open stream keeps
 	maxListen = 64 << 10 // bytes of subscriptions/listen: a hundred URIs of 200 bytes, and more than as much beside
 )
@@ -63,201 +61,124 @@ func RequestID(id json.RawMessage) (out mcp.RequestId) {
 	return out
 }
 
-// Read reads the envelope of a message of at most [todo.MaxRequest] bytes. It refuses messages that lenient JSON
-// readers could interpret differently (BAD-INPUT 16, 21 and 81): a message must be one JSON object of valid UTF-8 with
-// nothing after it. Its keys must differ in more than case, and its id must be a string or an integer. Lone surrogates
-// are accepted here; the tools report them with their position. With an error Read returns the id and the method if
-// they come before any syntax error. It changes raw: where the protocol has an object, [] becomes {} (BAD-INPUT 163).
-func Read(raw []byte) (m Message, err *Error) {
-	defer func() {
-		if err != nil {
-			m = envelope(raw)
+// envelope has the keys of a message that JSON-RPC defines; others are dropped.
+type envelope struct {
+	JSONRPC jsontext.Value `json:"jsonrpc,omitzero"`
+	ID      jsontext.Value `json:"id,omitzero"`
+	Method  jsontext.Value `json:"method,omitzero"`
+	Params  jsontext.Value `json:"params,omitzero"`
+	Result  jsontext.Value `json:"result,omitzero"`
+	Error   jsontext.Value `json:"error,omitzero"`
+}
+
+// lone lets lone surrogates pass, which the tools report with their position.
+var lone = jsontext.AllowInvalidUTF8(true)
+
+// Read reads a message of at most [todo.MaxRequest] bytes. It must be one JSON object of valid UTF-8 with nothing after
+// it and no key twice at any depth (BAD-INPUT 16, 21 and 81). With an error Read returns the method and the id if they
+// came before it.
+func Read(raw []byte) (m Message, refused *Error) {
+	var e envelope
+	err := jsonv2.Unmarshal(raw, &e, lone)
+	m.ID = json.RawMessage(e.ID)
+	_ = json.Unmarshal(e.Method, &m.Method)
+	if refused = check(raw, e, m, err); refused == nil {
+		refused = m.readParams(&e)
+	}
+	if refused != nil {
+		syntax, _ := errors.AsType[*jsontext.SyntacticError](err)
+		isTwice := errors.Is(err, jsontext.ErrDuplicateName) && syntax.JSONPointer == "/id"
+		isCut := bytes.HasSuffix(raw, m.ID) // perhaps: nothing follows it
+		// Without a method the message may be a response: the client could take an answer to it for the answer to one of
+		// its own requests.
+		if m.Method == "" || isTwice || isCut || checkID(m.ID) != nil {
+			m.ID = nil
 		}
-	}()
-	if len(raw) > todo.MaxRequest {
-		return m, Refuse(mcp.INVALID_REQUEST, "the message is larger than %d bytes, and nothing was changed: send fewer or shorter items", todo.MaxRequest)
+		return Message{Method: m.Method, ID: m.ID}, refused
 	}
-	r := reader{raw: raw}
-	if err := r.read(key{members: ofMessage}); err != nil {
-		return m, err
-	}
-	p := &r.parts
-	m = Message{ID: json.RawMessage(p[id]), Brief: raw}
-	_ = json.Unmarshal(p[method], &m.Method)
-	// mcp-go would take a message without a method for a response and never answer it.
-	isResponse := p[response] != nil && p[method] == nil
-	if m.Method == "" && !isResponse {
-		return m, Refuse(mcp.INVALID_REQUEST, "the message is neither a request, with a string as method, nor a response")
-	}
-	if err := checkID(m.ID); err != nil {
-		return m, err
-	}
-	if m.Method == string(mcp.MethodSubscriptionsListen) {
-		if len(raw) > maxListen {
-			return m, Refuse(mcp.INVALID_REQUEST, "%s is larger than %d bytes", m.Method, maxListen)
-		}
-		m.ID = bytes.Clone(m.ID) // so that its stream does not keep the whole message
-	}
-	_ = json.Unmarshal(p[version], &m.Protocol)
-	m.Modern = mcp.IsModernProtocol(m.Protocol)
-	m.Params = json.RawMessage(p[params])
-	if m.Method == string(mcp.MethodToolsCall) && p[arguments].Kind() == '{' {
-		m.Arguments = json.RawMessage(p[arguments])
-		begin, end := r.ends[arguments]-int64(len(m.Arguments)), r.ends[arguments]
-		m.Brief = slices.Concat(raw[:begin], []byte("{}"), raw[end:])
-		begin = r.ends[params] - int64(len(m.Params))
-		m.Params = m.Brief[begin : r.ends[params]-int64(len(raw)-len(m.Brief))]
-	}
+	m.Brief, _ = jsonv2.Marshal(e, lone)
 	return m, nil
 }
 
-// CheckObject refuses a JSON object outside a message by the rules of [Read].
-func CheckObject(raw []byte) *Error {
-	r := reader{raw: raw}
-	return r.read(key{})
-}
-
-// part is a value of a message that [Message] needs.
-type part int
-
-const (
-	none part = iota
-	id
-	method
-	response
-	params
-	arguments
-	version
-	parts
-)
-
-// keys are the keys that the protocol defines for an object.
-type keys map[string]key
-
-type key struct {
-	part    part
-	members keys // keys of the value; nil if the protocol defines none
-	// objects is how many levels of the value, beginning with the value itself, must be objects. There, [] is read as
-	// {}: PHP and Lua have one type for objects and arrays, and write an empty object as [].
-	objects int
-}
-
-var ofMessage = keys{
-	"jsonrpc": {}, "id": {part: id}, "method": {part: method}, "result": {part: response}, "error": {part: response},
-	"params": {part: params, objects: 1, members: keys{
-		"name": {}, "arguments": {part: arguments, objects: 1}, "uri": {}, "requestId": {}, "protocolVersion": {},
-		"clientInfo": {objects: 1}, "capabilities": {objects: maxDepth}, "cursor": {}, "ref": {}, "argument": {},
-		"notifications": {objects: 1}, "task": {objects: 1}, "_meta": {objects: 1, members: keys{
-			mcp.MetaKeyProtocolVersion: {part: version}, mcp.MetaKeyClientCapabilities: {objects: maxDepth},
-		}},
-	}},
-}
-
-// reader reads a message strictly, and finds its parts.
-type reader struct {
-	raw   []byte
-	json  *jsontext.Decoder
-	parts [parts]jsontext.Value // parts of raw; nil if missing
-	ends  [parts]int64          // their ends in raw
-}
-
-// read reads the message, which must be an object.
-func (r *reader) read(is key) *Error {
-	if !utf8.Valid(r.raw) {
-		return Refuse(mcp.PARSE_ERROR, "the message is not valid UTF-8")
-	}
-	// The decoder reads a bytes.Buffer in place; its capacity is cut off, so that nothing behind the message is
-	// overwritten.
-	r.json = jsontext.NewDecoder(bytes.NewBuffer(r.raw[:len(r.raw):len(r.raw)]),
-		jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
-	switch r.json.PeekKind() {
-	case '{':
-	case '[':
+// check returns why a message is refused whose envelope was read with err.
+func check(raw []byte, e envelope, m Message, err error) *Error {
+	switch syntax, _ := errors.AsType[*jsontext.SyntacticError](err); {
+	case len(raw) > todo.MaxRequest:
+		return Refuse(mcp.INVALID_REQUEST, "the message is larger than %d bytes, and nothing was changed: send fewer or shorter items", todo.MaxRequest)
+	case jsontext.Value(raw).Kind() == '[':
 		return Refuse(mcp.INVALID_REQUEST, "batches are not supported, send one message at a time")
-	default:
-		return Refuse(mcp.PARSE_ERROR, "the message is not a JSON object")
-	}
-	if err := r.value(is); err != nil {
-		return err
-	}
-	if len(bytes.TrimSpace(r.raw[r.json.InputOffset():])) > 0 {
-		return Refuse(mcp.PARSE_ERROR, "there is text behind the message")
-	}
-	return nil
-}
-
-func (r *reader) value(is key) *Error {
-	token, err := r.json.ReadToken()
-	switch {
-	case err != nil:
-		return syntax(err)
-	case r.json.StackDepth() > maxDepth:
-		return Refuse(mcp.PARSE_ERROR, "the message nests deeper than %d levels", maxDepth)
-	case token.Kind() == '{':
-		return r.members(is)
-	case token.Kind() == '[':
-		begin, isEmpty := r.json.InputOffset()-1, r.json.PeekKind() == ']'
-		for r.json.PeekKind() != ']' {
-			if err := r.value(key{}); err != nil {
-				return err
-			}
-		}
-		_, _ = r.json.ReadToken()
-		if isEmpty && is.objects > 0 {
-			r.raw[begin], r.raw[r.json.InputOffset()-1] = '{', '}'
-		}
-	}
-	return nil
-}
-
-// members reads an object up to its end. It refuses keys that a lenient reader could confuse with others: with a
-// control character, or equal but for case to another or to a key of the protocol.
-func (r *reader) members(of key) *Error {
-	seen := make(map[string]bool)
-	for r.json.PeekKind() != '}' {
-		token, err := r.json.ReadToken()
-		if err != nil {
-			return syntax(err)
-		}
-		name := token.String()
-		if strings.ContainsFunc(name, unicode.IsControl) {
-			return Refuse(mcp.PARSE_ERROR, "a key has a control character in it")
-		}
-		folded := strings.Map(func(r rune) rune { return unicode.ToLower(unicode.ToUpper(r)) }, name)
-		if seen[folded] {
-			return Refuse(mcp.PARSE_ERROR, "an object has a key twice, or two keys that differ only in case")
-		}
-		seen[folded] = true
-		is, ok := of.members[name]
-		if !ok {
-			is.objects = of.objects - 1
-			for want := range of.members {
-				if strings.EqualFold(want, name) {
-					return Refuse(mcp.PARSE_ERROR, "a key differs from %q only in case", want)
-				}
-			}
-		}
-		begin := r.json.InputOffset()
-		if err := r.value(is); err != nil {
-			return err
-		}
-		if end := r.json.InputOffset(); is.part != none {
-			r.parts[is.part] = bytes.TrimLeft(r.raw[begin:end:end], " \t\r\n:")
-			r.ends[is.part] = end
-		}
-	}
-	_, _ = r.json.ReadToken()
-	return nil
-}
-
-// syntax turns a decoder's error into one for the client, which does not quote the message.
-func syntax(err error) *Error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return Refuse(mcp.PARSE_ERROR, "an object has a key twice")
+	case errors.Is(err, io.ErrUnexpectedEOF):
 		return Refuse(mcp.PARSE_ERROR, "the message is not valid JSON: it ends too early")
-	} else if at, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		return Refuse(mcp.PARSE_ERROR, "the message is not valid JSON: syntax error at byte %d", at.ByteOffset)
+	case syntax != nil:
+		return Refuse(mcp.PARSE_ERROR, "the message is not valid JSON: syntax error at byte %d", syntax.ByteOffset)
+	case err != nil:
+		return Refuse(mcp.PARSE_ERROR, "the message is not a JSON object")
+	case !utf8.Valid(raw):
+		return Refuse(mcp.PARSE_ERROR, "the message is not valid UTF-8")
+	case m.Method == "" && (e.Method != nil || e.Result == nil && e.Error == nil):
+		// mcp-go would take a message without a method for a response and never answer it.
+		return Refuse(mcp.INVALID_REQUEST, "the message is neither a request, with a string as method, nor a response")
+	case m.Method == string(mcp.MethodSubscriptionsListen) && len(raw) > maxListen:
+		return Refuse(mcp.INVALID_REQUEST, "%s is larger than %d bytes", m.Method, maxListen)
 	}
-	return Refuse(mcp.PARSE_ERROR, "the message is not valid JSON")
+	return checkID(m.ID)
+}
+
+// objects says how many levels of a param, beginning with its value, are objects in the protocol.
+var objects = map[string]int{
+	"name": 0, "arguments": 1, "uri": 0, "requestId": 0, "protocolVersion": 0, "clientInfo": 1, "capabilities": everyLevel,
+	"cursor": 0, "ref": 0, "argument": 0, "notifications": 1, "task": 1, "_meta": 1,
+}
+
+const everyLevel = 2
+
+// readParams reads from the params what the transports use, and writes them anew: without the arguments of a tool, and
+// with {} for each [] that should be an object (BAD-INPUT 163).
+func (m *Message) readParams(e *envelope) *Error {
+	var params, meta map[string]jsontext.Value
+	e.Params = object(e.Params, 1)
+	if jsonv2.Unmarshal(e.Params, &params, lone) != nil {
+		m.Params = json.RawMessage(e.Params)
+		return nil // there are none, or no object, which mcp-go refuses
+	}
+	for name, value := range params {
+		for known := range objects {
+			if name != known && strings.EqualFold(name, known) { // mcp-go would take it for that one
+				return Refuse(mcp.PARSE_ERROR, "a param differs from %q only in case", known)
+			}
+		}
+		params[name] = object(value, objects[name])
+	}
+	if m.Method == string(mcp.MethodToolsCall) && params["arguments"].Kind() == '{' {
+		m.Arguments = json.RawMessage(params["arguments"])
+		params["arguments"] = jsontext.Value("{}")
+	}
+	if jsonv2.Unmarshal(params["_meta"], &meta, lone) == nil {
+		_ = json.Unmarshal(meta[mcp.MetaKeyProtocolVersion], &m.Protocol)
+		m.Modern = mcp.IsModernProtocol(m.Protocol)
+		if capabilities := meta[mcp.MetaKeyClientCapabilities]; capabilities != nil {
+			meta[mcp.MetaKeyClientCapabilities] = object(capabilities, everyLevel)
+			params["_meta"], _ = jsonv2.Marshal(meta, lone, jsonv2.Deterministic(true))
+		}
+	}
+	e.Params, _ = jsonv2.Marshal(params, lone, jsonv2.Deterministic(true))
+	m.Params = json.RawMessage(e.Params)
+	return nil
+}
+
+// object returns a value with {} for [] where the protocol has objects: PHP and Lua have one type for objects and
+// arrays, and write an empty object as [].
+func object(v jsontext.Value, levels int) jsontext.Value {
+	if levels == 0 || levels == 1 && v.Kind() != '[' {
+		return v
+	}
+	_ = v.Compact(lone)
+	if levels == 1 && string(v) != "[]" {
+		return v
+	}
+	return bytes.ReplaceAll(v, []byte("[]"), []byte("{}"))
 }
 
 // checkID returns an error unless an id is missing, a string of at most maxID bytes, or an integer between -2^53 and
@@ -275,36 +196,4 @@ func checkID(id json.RawMessage) *Error {
 		return Refuse(mcp.INVALID_REQUEST, "id must be a string or an integer")
 	}
 	return nil
-}
-
-// envelope returns the method and the id of a message that is refused, and may be cut off; other fields are zero. It
-// reads up to a syntax error, since a client whose answer lacks the id waits for its own timeout. The id is nil unless
-// its key came exactly once with a valid value. Without a method both are empty: the message may be a response, and the
-// client could take an answer to it for the answer to one of its own requests.
-func envelope(raw []byte) (m Message) {
-	d := jsontext.NewDecoder(bytes.NewBuffer(raw[:len(raw):len(raw)]), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
-	ids := 0
-	begin, err := d.ReadToken()
-	for isObject := begin.Kind() == '{'; isObject && err == nil && d.PeekKind() == '"'; {
-		name, _ := d.ReadToken()
-		key, value := name.String(), jsontext.Value(nil)
-		if value, err = d.ReadValue(); d.InputOffset() == int64(len(raw)) {
-			value = nil // it may be cut off
-		}
-		switch key {
-		case "id":
-			ids++
-			m.ID = bytes.Clone(value)
-		case "method":
-			m.Method = ""
-			_ = json.Unmarshal(value, &m.Method)
-		}
-	}
-	if m.Method == "" {
-		return Message{}
-	}
-	if ids != 1 || checkID(m.ID) != nil {
-		m.ID = nil
-	}
-	return m
 }

@@ -107,7 +107,7 @@ const (
 // message is a line of the input.
 type message struct {
 	jsonrpc.Message
-	refusal *jsonrpc.Error // why it is not handled; nil if it is. Then the message has the ID alone
+	refusal *jsonrpc.Error // why it is not handled; nil if it is
 }
 
 // read passes on the input's messages. It returns at the end of input, or when ctx has ended and all earlier messages
@@ -118,9 +118,6 @@ func (t *transport) read(ctx context.Context, from io.Reader, messages chan<- me
 		line, err := readLine(r)
 		if len(line) > 0 {
 			m, refusal := jsonrpc.Read(line)
-			if refusal != nil {
-				m = jsonrpc.Message{ID: bytes.Clone(m.ID)} // so that the line, which may be large, is freed
-			}
 			select {
 			case messages <- message{m, refusal}:
 			case <-t.calls.Done(): // nobody handles it

@@ -13,7 +13,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/cli/app"
 	"github.com/todo-mcp/todo-mcp/internal/render"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
-	"github.com/todo-mcp/todo-mcp/server/jsonrpc"
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
@@ -34,9 +33,6 @@ func TodoWrite(ctx context.Context, a *app.App, args []string) error {
 		return err
 	}
 	tool := tools.Find(list, "TodoWrite")
-	if strings.HasPrefix(string(raw), "{") && jsonrpc.CheckObject(raw) != nil {
-		return toolFailure(tool, tools.ErrInvalidJSON) // as over MCP (BAD-INPUT 83)
-	}
 	call, err := tool.Read(raw)
 	if err != nil {
 		return toolFailure(tool, err)
