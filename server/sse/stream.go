@@ -1,7 +1,7 @@
 // Package sse writes streams of server-sent events.
 //
 // A stream gets a comment at regular intervals, so that proxies and clients do not close it and know that the server
-// runs. It ends with its context, and when its client does not read: the response limits each write (BAD-INPUT 61).
+// runs. It ends with its context, and when its client does not read (BAD-INPUT 61).
 package sse
 
 import (
@@ -24,6 +24,7 @@ type Stream struct {
 	ctx      context.Context
 	cancel   context.CancelFunc
 	done     sync.WaitGroup
+	patience time.Duration // how long one write may take
 
 	Silence time.Duration // the longest silence while the server runs: two comments may be late
 
@@ -32,11 +33,12 @@ type Stream struct {
 	comment string     // the beginning of a comment
 }
 
-// Open returns a stream that writes to w from its first event on. Each keepAlive it writes a comment and asks mayGoOn
-// whether it may go on. It ends with ctx, when a write fails, when mayGoOn returns false, or with [Stream.Close],
-// which must be called.
-func Open(ctx context.Context, w http.ResponseWriter, keepAlive time.Duration, mayGoOn func(context.Context) bool) *Stream {
-	s := &Stream{response: w, control: http.NewResponseController(w), Silence: keepAlive * 5 / 2, comment: ": "}
+// Open returns a stream that writes to w from its first event on, each time within patience. Each keepAlive it writes a
+// comment and asks mayGoOn whether it may go on. It ends with ctx, when a write fails, when mayGoOn returns false, or
+// with [Stream.Close], which must be called.
+func Open(ctx context.Context, w http.ResponseWriter, keepAlive, patience time.Duration, mayGoOn func(context.Context) bool) *Stream {
+	s := &Stream{response: w, control: http.NewResponseController(w), patience: patience, Silence: keepAlive * 5 / 2, comment: ": "}
+	s.within(0) // the server's own limit is for answers that end
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	s.done.Go(func() { s.keepAlive(keepAlive, mayGoOn) })
 	return s
@@ -49,6 +51,16 @@ func (s *Stream) Context() context.Context { return s.ctx }
 func (s *Stream) Close() {
 	s.cancel()
 	s.done.Wait()
+	s.within(s.patience) // for the end, which the HTTP server writes
+}
+
+// within sets the deadline of writes from now on; 0 means none. If setting it fails, the next write fails too.
+func (s *Stream) within(patience time.Duration) {
+	var deadline time.Time
+	if patience > 0 {
+		deadline = time.Now().Add(patience)
+	}
+	_ = s.control.SetWriteDeadline(deadline)
 }
 
 // WriteHeader writes the header of an event stream.
@@ -125,8 +137,11 @@ func (s *Stream) SendEncoded(data []byte) error {
 	return s.ctx.Err()
 }
 
-// write writes and flushes data, and ends the stream if that fails. The caller must hold mu.
+// write writes and flushes data, and ends the stream if that fails. The caller must hold mu. It sets a deadline only
+// meanwhile, since over HTTP/2 one that passes ends an idle stream.
 func (s *Stream) write(data []byte) {
+	s.within(s.patience)
+	defer s.within(0)
 	if _, err := s.response.Write(data); err != nil || s.control.Flush() != nil {
 		s.cancel()
 	}
