@@ -8,13 +8,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"maps"
 	"net/http"
-	"runtime"
 	"sync"
 	"time"
-	"weak"
+
+	"golang.org/x/sync/singleflight"
 )
 
 // Stream is a response that may stay open for a long time.
@@ -172,54 +172,20 @@ func (s *Stream) keepAlive(interval time.Duration, mayGoOn func(context.Context)
 	}
 }
 
-// Shared keeps values that several streams need, so that each is made once (BAD-INPUT 63). The garbage collector
-// frees values that no stream uses. The zero value is ready to use.
-type Shared[K comparable, V any] struct {
-	mu     sync.Mutex
-	values map[K]weak.Pointer[shared[V]]
-	sweep  int // how many values there may be before unused ones are removed
-}
+// Shared makes values that several streams wait for at once, each once (BAD-INPUT 63). The zero value is ready to use.
+type Shared[K comparable, V any] struct{ flights singleflight.Group }
 
-// shared is a value that is made when it is first read.
-type shared[V any] struct {
-	mu    sync.Mutex
-	made  bool
-	value V
-}
-
-// Get returns the value of a key, which must not be changed. It calls read unless the value is in use. After an error
-// the next caller reads again.
-func (s *Shared[K, V]) Get(ctx context.Context, key K, read func() (V, error)) (*V, error) {
-	v := s.get(key)
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.made {
-		return &v.value, nil
+// Get returns the value of a key, which must not be changed. It calls read unless another caller's read of the key is
+// under way. If that one's context ends, it reads again.
+func (s *Shared[K, V]) Get(ctx context.Context, key K, read func() (V, error)) (V, error) {
+	for {
+		value, err, shared := s.flights.Do(fmt.Sprintf("%#v", key), func() (any, error) { return read() })
+		if shared && errors.Is(err, context.Canceled) && ctx.Err() == nil {
+			continue
+		}
+		v, _ := value.(V)
+		return v, err
 	}
-	err := ctx.Err() // it may have waited for reads that failed
-	if err == nil {
-		v.value, err = read()
-	}
-	v.made = err == nil
-	return &v.value, err
-}
-
-func (s *Shared[K, V]) get(key K) *shared[V] {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if v := s.values[key].Value(); v != nil {
-		return v
-	}
-	if len(s.values) >= s.sweep {
-		maps.DeleteFunc(s.values, func(_ K, v weak.Pointer[shared[V]]) bool { return v.Value() == nil })
-		s.sweep = 2*len(s.values) + 64
-	}
-	if s.values == nil {
-		s.values = make(map[K]weak.Pointer[shared[V]])
-	}
-	v := &shared[V]{}
-	s.values[key] = weak.Make(v)
-	return v
 }
 
 // Events are encoded events by key.
@@ -231,6 +197,5 @@ func (s *Events[K]) Send(stream *Stream, key K, events func() []Event) error {
 	if err != nil {
 		return err
 	}
-	defer runtime.KeepAlive(data)
-	return stream.SendEncoded(*data)
+	return stream.SendEncoded(data)
 }
