@@ -17,7 +17,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -86,11 +85,8 @@ func (t Token) grant(now time.Time) (Grant, error) {
 // Tokens are the bearer tokens of a file, which other processes may change at any time, or one token of the process.
 // It is safe for concurrent use.
 type Tokens struct {
-	path string // empty for no file
-
-	mu    sync.Mutex
-	read  []Token     // of the file at state
-	state os.FileInfo // nil if the file was not read
+	path string  // empty for no file
+	one  []Token // the token of the process
 }
 
 // NewTokens returns the tokens of a file, which need not exist yet.
@@ -99,7 +95,7 @@ func NewTokens(path string) *Tokens { return &Tokens{path: path} }
 // OneToken makes a token that is valid until the process ends, and returns its text.
 func OneToken(token Token) (t *Tokens, text string) {
 	text = token.generate()
-	return &Tokens{read: []Token{token}}, text
+	return &Tokens{one: []Token{token}}, text
 }
 
 // generate sets the id, the hash and the time of a token and returns its text.
@@ -139,32 +135,20 @@ func (t *Tokens) Granted(id string, now time.Time) (Grant, error) {
 	return token.grant(now)
 }
 
-func (t *Tokens) find(id string) (Token, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if err := t.refresh(); err != nil {
+// find reads the file each time, so that a new token is valid and a revoked one refused at once. While it cannot be
+// read, no token is valid.
+func (t *Tokens) find(id string) (token Token, err error) {
+	tokens := t.one
+	if t.path != "" {
+		tokens, err = ReadTokens(t.path)
+	}
+	if err != nil {
 		return Token{}, err
 	}
-	if n := slices.IndexFunc(t.read, func(token Token) bool { return token.ID == id }); n >= 0 {
-		return t.read[n], nil
+	if n := slices.IndexFunc(tokens, func(token Token) bool { return token.ID == id }); n >= 0 {
+		return tokens[n], nil
 	}
 	return Token{}, ErrUnknown
-}
-
-// refresh reads the file if it has changed. While it cannot be read, no token is valid. The caller must hold t.mu.
-func (t *Tokens) refresh() error {
-	if t.path == "" {
-		return nil
-	}
-	state, err := os.Stat(t.path)
-	if was := t.state; err == nil && was != nil && os.SameFile(state, was) && state.ModTime().Equal(was.ModTime()) && state.Size() == was.Size() {
-		return nil
-	}
-	t.state = nil
-	if t.read, err = ReadTokens(t.path); err == nil {
-		t.state = state
-	}
-	return err
 }
 
 // ReadTokens reads a tokens' file; a missing one has no tokens. An error names the invalid line.
