@@ -217,7 +217,7 @@ func TestWhoWrote(t *testing.T) {
 // would open the lists of the server itself.
 func TestCookiesOfAnotherVersion(t *testing.T) {
 	i, s := newIssuerSite(t, nil)
-	key := signed.NewKey(servertest.Key)
+	key := signed.Key(servertest.Key)
 	s.list(t, "user:u-1", "hers alone")
 	s.list(t, "", "of the machine")
 	in := map[string]any{"i": i.URL, "e": s.now().Add(time.Hour), "w": map[string]any{"Principal": "user:u-1", "Subject": "u-1", "User": "ann", "ReadOnly": true}}

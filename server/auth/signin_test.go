@@ -363,7 +363,7 @@ func TestPersonsSignIn(t *testing.T) {
 // cannot use it: it is signed for one browser's address and one of the server.
 func TestCookiesAreForOneAddress(t *testing.T) {
 	s := newSite(t, nil, func(c *edge.Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")} })
-	token, key := s.token(t, auth.Token{Name: "ann"}), signed.NewKey(servertest.Key)
+	token, key := s.token(t, auth.Token{Name: "ann"}), signed.Key(servertest.Key)
 	phone, laptop := []string{"X-Forwarded-For", "192.168.1.7"}, []string{"X-Forwarded-For", "192.168.1.2"}
 	in := s.ask(t, "POST /signin", url.Values{"token": {token}}.Encode(), append(phone, "Content-Type", "application/x-www-form-urlencoded")...)
 	cookie := in.cookie()

@@ -45,7 +45,7 @@ type Config struct {
 	// Tokens and Issuer say who sends a request; without either everybody has the server's identity.
 	Tokens *auth.Tokens
 	Issuer *auth.Issuer
-	Key    func() []byte // the secret that signs cookies of who signed in; see [signed.NewKey]
+	Key    func() []byte // the secret that signs cookies of who signed in; read once
 	// MaxRate is how many requests a second one identity may send, with bursts of twice as many; 0 means no limit.
 	MaxRate        int
 	TrustedProxies []netip.Prefix // networks of proxies whose X-Forwarded-For is believed
@@ -117,9 +117,12 @@ func New(c Config) *Edge {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	crossOrigin, err := Trust(c.Origins)
-	public, unread := url.Parse(c.PublicURL)
-	if err := cmp.Or(err, unread); err != nil {
+	public, err := url.Parse(c.PublicURL)
+	crossOrigin := http.NewCrossOriginProtection()
+	for _, origin := range c.Origins {
+		err = cmp.Or(err, crossOrigin.AddTrustedOrigin(origin))
+	}
+	if err != nil {
 		panic(err)
 	}
 	e := &Edge{config: c, mux: http.NewServeMux(), path: public.EscapedPath(), crossOrigin: crossOrigin,
@@ -127,7 +130,7 @@ func New(c Config) *Edge {
 		unsent:  &shares{what: "bytes of unread answers", limit: "128 MB", held: make(map[string]int)},
 		probe:   writeProbe{seldom: rate.Sometimes{Interval: probeAge}},
 		turns:   make(chan struct{}, 2),
-		signsIn: c.Tokens != nil || c.Issuer != nil, key: signed.NewKey(c.Key),
+		signsIn: c.Tokens != nil || c.Issuer != nil, key: sync.OnceValue(c.Key),
 		rates: &rates{perSecond: c.MaxRate, now: c.Now}, refusals: &rates{perSecond: maxRefusals, now: c.Now}}
 	e.closing, e.close = context.WithCancel(context.Background())
 	e.Handle("GET /livez", Text, static("text/plain; charset=utf-8", "ok\n"), Public, Direct)

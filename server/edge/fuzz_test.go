@@ -19,8 +19,8 @@ func FuzzGuard(f *testing.F) {
 		f.Add("GET", "localhost", "http://"+host, "")
 	}
 	f.Add("POST", "localhost", "null", "")
-	crossOrigin, err := Trust([]string{"https://front.example"})
-	if err != nil {
+	crossOrigin := http.NewCrossOriginProtection()
+	if err := crossOrigin.AddTrustedOrigin("https://front.example"); err != nil {
 		f.Fatal(err)
 	}
 	e := &Edge{config: Config{Hosts: []string{"todo.internal"}}, crossOrigin: crossOrigin}

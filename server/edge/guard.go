@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -14,17 +13,6 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
-
-// Trust returns a check that accepts only the server's own and the given origins. An error names the first invalid one.
-func Trust(origins []string) (*http.CrossOriginProtection, error) {
-	trusted := http.NewCrossOriginProtection()
-	for _, origin := range origins {
-		if err := trusted.AddTrustedOrigin(origin); err != nil {
-			return nil, fmt.Errorf("allowed origin %q: %w", origin, err)
-		}
-	}
-	return trusted, nil
-}
 
 // guard refuses requests that a foreign page in a browser could send: with a foreign Host, as after DNS rebinding,
 // unless anyHost is true; with a foreign Origin (BAD-INPUT 1 and 2); and reads for a page of another site, which

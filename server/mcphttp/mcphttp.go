@@ -39,7 +39,7 @@ const maxEnded = 10_000
 
 // Route adds /mcp to an edge, and /mcp/, which people also write: clients follow no redirect of a POST.
 func Route(e *edge.Edge, s *server.Server) {
-	h := &handler{server: s, key: signed.NewKey(s.SessionKey), ended: make(map[string]bool)}
+	h := &handler{server: s, key: sync.OnceValue(s.SessionKey), ended: make(map[string]bool)}
 	e.Handle("/mcp", jsonRPC, h.serve, edge.Stream)
 	e.Handle("/mcp/{$}", jsonRPC, h.serve, edge.Stream)
 }
@@ -239,7 +239,7 @@ const primedSince = "2025-11-25" // the first protocol version whose clients acc
 // claims are what a session id says of the session. The id is signed for its owner: so it stays valid after a restart
 // and on every replica with the same key, needs no memory and cannot be forged.
 type claims struct {
-	Nonce   []byte `json:"n"`
+	Nonce   string `json:"n"`
 	Client  string `json:"c,omitempty"`
 	Version string `json:"v,omitempty"`
 	Apps    bool   `json:"a,omitempty"` // the client shows MCP Apps
@@ -250,9 +250,7 @@ const purpose = "session of "
 
 // newSession returns the id of a session that a client of an owner begins.
 func newSession(key signed.Key, owner string, client mcp.Implementation, apps bool) string {
-	says := claims{Nonce: make([]byte, 16), Client: todo.Cut(client.Name, 64), Version: todo.Cut(client.Version, 32), Apps: apps}
-	rand.Read(says.Nonce) //nolint:errcheck // never fails
-	return key.Sign(purpose+owner, says)
+	return key.Sign(purpose+owner, claims{Nonce: rand.Text(), Client: todo.Cut(client.Name, 64), Version: todo.Cut(client.Version, 32), Apps: apps})
 }
 
 func (h *handler) end(session string) {

@@ -8,16 +8,12 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"strings"
-	"sync"
 
 	jsonv2 "github.com/go-json-experiment/json"
 )
 
-// Key signs texts. It is safe for concurrent use.
-type Key struct{ secret func() []byte }
-
-// NewKey returns a key with a secret of 32 bytes or more. secret is called at most once, when the key is first used.
-func NewKey(secret func() []byte) Key { return Key{sync.OnceValue(secret)} }
+// Key signs texts. It returns its secret, of 32 bytes or more, and must be safe for concurrent use.
+type Key func() []byte
 
 const maxLength = 4096 // the length in bytes above which no text is read
 
@@ -43,7 +39,7 @@ func (k Key) Open(purpose, text string, value any) bool {
 }
 
 func (k Key) sum(purpose, payload string) string {
-	mac := hmac.New(sha256.New, k.secret())
+	mac := hmac.New(sha256.New, k())
 	mac.Write([]byte("todo-mcp " + purpose + "\x00" + payload))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:24])
 }
