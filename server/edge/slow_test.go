@@ -208,9 +208,9 @@ func TestHTTP2OutlivesTheClientTimeout(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 61: A client that does not read its stream or answer → It is closed when an event takes
-// over 10 s, an answer over 20 s beyond `--request-timeout`. Of one client's answers 64 MB wait, of
-// all 128: else 429
+// BAD-INPUT 61: A client that does not read its stream or answer → Closed when an event takes 10 s,
+// an answer 20 s beyond `--request-timeout`. Of one client's answers 64 MB wait, of all 128: else
+// 429
 func TestHTTP2UnreadAnswers(t *testing.T) {
 	const n = 20
 	ended := make(chan error, n)

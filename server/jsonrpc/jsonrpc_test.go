@@ -19,9 +19,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// BAD-INPUT 16: JSON deeper than 10,000 levels, a key twice, a param of the protocol in another
-// case, bytes behind the message, a batch, invalid UTF-8 → Refused. Keys beside those of JSON-RPC
-// are dropped
+// BAD-INPUT 16: JSON deeper than 10,000 levels, a key twice, a known param in another case, bytes
+// behind the message, a batch, invalid UTF-8 → Refused. Keys beside those of JSON-RPC are dropped
 //
 // BAD-INPUT 21: An id that is neither a string of at most 256 bytes nor an integer between -2^53
 // and 2^53 → Refused, with id null. 7.0 is 7
