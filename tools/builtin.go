@@ -11,7 +11,7 @@ import (
 
 // BuiltIn is a todo tool of a host's own, whose list is mirrored (docs/hooks.md).
 type BuiltIn struct {
-	Host, Name string // the client's name in MCP, and the tool's
+	Host, Name string // the beginning of the client's name in MCP, and the tool's name
 	OneList    bool   // sub-agents write the list of their main agent
 	read       func(r *reader, input, response value) *Call
 }
@@ -27,8 +27,8 @@ func BuiltIns() []BuiltIn {
 		{Host: "codex", Name: "update_plan", read: mirrorList},
 		{Host: "opencode", Name: "todowrite", read: mirrorList},
 		{Host: "kilo", Name: "todowrite", read: mirrorList},
-		{Host: "qwen-code", Name: "todo_write", read: mirrorQwen},
-		{Host: "copilot-cli", Name: "sql", read: mirrorList},
+		{Host: "qwen", Name: "todo_write", read: mirrorQwen},
+		{Host: "copilot", Name: "sql", read: mirrorList},
 		{Host: "kimi-code", Name: "TodoList", read: mirrorList},
 		{Host: "cursor", Name: "TodoWrite", read: mirrorList},
 	}

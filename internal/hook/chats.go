@@ -3,7 +3,6 @@ package hook
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
@@ -19,7 +18,7 @@ func (e Event) earlier(ctx context.Context, lists board.Lists) (string, error) {
 	if err != nil || before.ID == "" {
 		return "", err
 	}
-	if e.isGemini() {
+	if e.Host == gemini {
 		return "", e.takeOver(ctx, lists, before)
 	}
 	return e.tell(ctx, lists, func(w *prompts.Words, t board.Target) (string, error) {
@@ -59,38 +58,6 @@ func (e Event) chatBefore(ctx context.Context, lists board.Lists) (before todo.C
 	}
 	_, err = lists.Hear(ctx, board.Conversation{Key: all[0].ID}, func(c *todo.Chat, _ time.Time) { c.End(goneOn, all[0].Ended) })
 	return all[0], err
-}
-
-const gemini = "gemini" // the name of Gemini CLI in hooks and lists
-
-// isGemini reports whether the host is Gemini CLI, whose MCP messages do not identify the chat.
-func (e Event) isGemini() bool { return e.client() == gemini }
-
-// isKimi reports whether the host is Kimi Code. Its model sees only what hooks answer to a prompt or to a turn's end.
-func (e Event) isKimi() bool { return e.ClientType != "" }
-
-// client returns the name of the host; empty if the event does not tell.
-func (e Event) client() string {
-	isIn := func(folder string) bool { return strings.Contains(strings.ReplaceAll(e.Transcript, `\`, "/"), folder) }
-	switch name := strings.ToLower(e.Name); {
-	case slices.Contains([]string{"beforeagent", "afteragent", "beforetool", "aftertool", "precompress"}, name):
-		return gemini
-	case e.Host != "":
-		return e.Host
-	case isIn("/.claude/"):
-		return "claude-code"
-	case isIn("/.codex/"):
-		return "codex"
-	case isIn("/.qwen/"):
-		return "qwen-code"
-	case isIn("/.gemini/"):
-		return gemini
-	case e.isKimi():
-		return "kimi-code"
-	case e.Cursor != "":
-		return "cursor"
-	}
-	return ""
 }
 
 // takeOver makes the open list of an earlier chat current in the event's chat. The agent is told with the

@@ -24,13 +24,6 @@ const (
 	maxSessionText = 1 << 20     // the maximum length of a value, and of all items, in bytes
 )
 
-// isCopilot reports whether the host is Copilot CLI. Its agent is told nothing, as it reads another form of answers.
-// Among hosts that send a timestamp, only Copilot CLI has no transcript, or a transcript in session-state.
-func (e Event) isCopilot() bool {
-	return len(e.Timestamp) > 0 && e.Host == "" && e.Submitted == "" && !e.isGemini() &&
-		(e.Transcript == "" || strings.Contains(strings.ReplaceAll(e.Transcript, `\`, "/"), "/session-state/"))
-}
-
 // WithTodos returns an event of Copilot CLI's tool sql with the whole todo list as its input. The agent writes the list
 // by SQL into the database of its session, which is only read. Other events are returned unchanged.
 func (e Event) WithTodos(ctx context.Context, getenv func(string) string) (Event, error) {

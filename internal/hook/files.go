@@ -32,7 +32,7 @@ func (e Event) WithFiles(getenv func(string) string) Event {
 			e.Parent = e.forkedFrom()
 		}
 	case "stop":
-		if e.Last == "" && e.client() == "codex" && e.endsWithPlan() {
+		if e.Last == "" && e.Host == codex && e.endsWithPlan() {
 			e.Last = planQuestion
 		}
 	case "afteragent":

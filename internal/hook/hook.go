@@ -63,17 +63,17 @@ type Event struct {
 	Blocked bool           `json:"stop_hook_active"`          // a hook kept the turn from ending before
 	Tasks   jsontext.Value `json:"background_tasks,omitzero"` // what runs in the background
 
-	Cursor     string `json:"cursor_version"`
-	ClientType string `json:"client_type"` // of Kimi Code alone
-	Host       string `json:"host"`        // the host's name in MCP, from our plugins; else the tool's name decides
-	List       string `json:"list"`        // the list that a call of our tools wrote, from our plugins
+	// Host is the host, as [tools.BuiltIn] names it; empty if it is unknown. Our plugins send it, the flag --host
+	// says it for other hosts, and [Read] sets it for Cursor, which may also run the hooks of Claude Code.
+	Host   string `json:"host"`
+	Cursor string `json:"cursor_version"`
+	List   string `json:"list"` // the list that a call of our tools wrote, from our plugins
 
-	Title      string         `json:"session_title"`
-	Prompt     promptText     `json:"prompt"`
-	Submitted  string         `json:"submitted_prompt"` // what a person typed, in Qwen Code
-	Timestamp  jsontext.Value `json:"timestamp"`        // of Gemini CLI, Qwen Code and Copilot CLI alone
-	Transcript string         `json:"transcript_path"`  // the host's file of the chat
-	Trigger    string         `json:"trigger"`          // who had the chat compressed
+	Title      string     `json:"session_title"`
+	Prompt     promptText `json:"prompt"`
+	Submitted  string     `json:"submitted_prompt"` // what a person typed, in Qwen Code
+	Transcript string     `json:"transcript_path"`  // the host's file of the chat
+	Trigger    string     `json:"trigger"`          // who had the chat compressed
 
 	// Set by [Event.WithFiles], not by hosts:
 	Parent   string `json:"forked_from"` // the id of the chat that this one was forked from
@@ -87,6 +87,19 @@ type Event struct {
 
 	id string // the operation id of the event's write; empty unless the event was in the spool
 }
+
+// The hosts with behaviour of their own.
+const (
+	claudeCode = "claude-code"
+	codex      = "codex"
+	gemini     = "gemini-cli" // its MCP messages do not identify the chat
+	qwen       = "qwen"
+	copilot    = "copilot"   // its agent is told nothing, as it reads another form of answers
+	kimi       = "kimi-code" // its model sees only what hooks answer to a prompt or to a turn's end
+)
+
+// isOfPlugin reports whether our plugin sent the event. Its events come in order.
+func (e Event) isOfPlugin() bool { return e.Host == "opencode" || e.Host == "kilo" }
 
 type promptText string // a prompt: a JSON string, in Kimi Code an array of parts
 
@@ -133,10 +146,11 @@ func Read(in io.Reader) (Event, error) {
 	if e.Agent == "main" { // the main agent, in Kimi Code
 		e.Agent = ""
 	}
-	for _, v := range []*jsontext.Value{&e.Details, &e.Tasks, &e.Timestamp} {
-		if v.Kind() == 'n' {
-			*v = nil
-		}
+	if e.Details.Kind() == 'n' {
+		e.Details = nil
+	}
+	if e.Cursor != "" {
+		e.Host = "cursor"
 	}
 	switch {
 	case e.Session == "" || e.Name == "":
@@ -144,7 +158,7 @@ func Read(in io.Reader) (Event, error) {
 	case len(e.Folder) > todo.MaxWorkspace:
 		return e, fmt.Errorf("the path of the folder is longer than %d bytes", todo.MaxWorkspace)
 	}
-	for _, label := range []string{e.Session, e.Agent, e.AgentType, e.Call, e.Parent, e.List, e.TaskList, e.Process} {
+	for _, label := range []string{e.Session, e.Agent, e.AgentType, e.Call, e.Parent, e.List, e.TaskList, e.Process, e.Host} {
 		if len(label) > todo.MaxLabel {
 			return e, fmt.Errorf("an id in the event is longer than %d bytes", todo.MaxLabel)
 		}
@@ -165,13 +179,12 @@ func (e Event) Answer(text string) any {
 		Message  string `json:"message,omitempty"`
 	}
 	answer := output{Event: e.Name, Context: text}
-	isClaudeCode := len(e.Tasks) > 0 && len(e.Timestamp) == 0
 	switch {
-	case e.isKimi() && e.endsTurn():
+	case e.Host == kimi && e.endsTurn():
 		answer = output{Decision: "deny", Reason: text}
-	case e.isKimi():
+	case e.Host == kimi:
 		answer = output{Message: text}
-	case e.endsTurn() && e.Host == "" && !isClaudeCode:
+	case e.endsTurn() && e.Host != claudeCode && !e.isOfPlugin():
 		return map[string]string{"decision": "block", "reason": text}
 	}
 	return map[string]output{"hookSpecificOutput": answer}
@@ -232,7 +245,7 @@ func (e Event) action() (*act, error) {
 		switch {
 		case slices.Contains(askTools, e.Tool):
 			return later(e.asks), nil
-		case e.isKimi() && !isOurs(e.Tool): // Kimi Code ends its hooks after a tool as soon as the turn goes on
+		case e.Host == kimi && !isOurs(e.Tool): // Kimi Code ends its hooks after a tool as soon as the turn goes on
 			return e.afterTool()
 		case !isOurs(e.Tool) || e.Call == "":
 			return nil, ErrNotNeeded
@@ -273,7 +286,7 @@ func (e Event) action() (*act, error) {
 		}
 		return &act{do: e.start}, nil
 	case "precompress", "postcompact":
-		if e.isGemini() && e.Trigger != "manual" {
+		if e.Host == gemini && e.Trigger != "manual" {
 			return nil, ErrNotNeeded // Gemini CLI sends it before each request
 		}
 		return later(e.forgets), nil
@@ -316,13 +329,9 @@ func (e Event) launched() (sub Event, task string) {
 // afterTool returns the act after a call of a tool. For a host's own todo tool it mirrors the call. For our tool it at
 // most notes the chat's process (see leads). For any other tool it tells the agent what others changed.
 func (e Event) afterTool() (*act, error) {
-	host := e.Host
-	if e.Cursor != "" {
-		host = "cursor"
-	}
-	tool, ok := tools.FindBuiltIn(host, e.Tool)
+	tool, ok := tools.FindBuiltIn(e.Host, e.Tool)
 	switch {
-	case isOurs(e.Tool) && clients.Find(e.client()).ByHost:
+	case isOurs(e.Tool) && clients.Find(e.Host).ByHost:
 		return later(e.leads), nil
 	case isOurs(e.Tool):
 		return nil, nil // its server has written the list
@@ -375,7 +384,7 @@ func (e Event) WithHost() Event { e.Process = process.Host(); return e }
 
 // chat returns the conversation of the event's agent. Our server finds the chat by the same key.
 func (e Event) chat() board.Conversation {
-	who := board.Conversation{Key: todo.ChatKey(e.Session), Chat: todo.HostID(e.Session), Client: e.client(), Workspace: e.Folder, Detached: true}
+	who := board.Conversation{Key: todo.ChatKey(e.Session), Chat: todo.HostID(e.Session), Client: e.Host, Workspace: e.Folder, Detached: true}
 	who.Lasts = 30 * time.Minute // after the last event, if the host's process is unknown
 	if e.Process != "" {
 		who.Host = todo.HostProcess + e.Process

@@ -30,7 +30,8 @@ import (
 
 // The events in testdata were recorded as Claude Code 2.1.330, Codex 0.169.0, Gemini CLI
 // 0.61.0, Qwen Code 0.24.4, Copilot CLI 1.0.102 and the plugin for opencode 1.18.33
-// (opencode.js) wrote them to a hook; folders and ids of sessions alone were renamed. The ones
+// (opencode.js) wrote them to a hook; folders and ids of sessions were renamed, and
+// the field host added, which a hook adds by its flag --host. The ones
 // of Cursor are as its documentation has them, Kilo's as opencode's plugin would send it.
 
 // rig is a board that events are sent to.
@@ -449,7 +450,7 @@ func FuzzEvents(f *testing.F) {
 	}
 	for name, more := range map[string]string{
 		"UserPromptSubmit":  `,"prompt":"Fix\u001b[31m \u202ethis","session_title":"x\ny","source":"user","submitted_prompt":"z"`,
-		"BeforeAgent":       `,"prompt":"<hook_context>x</hook_context>y","timestamp":7`,
+		"BeforeAgent":       `,"prompt":"<hook_context>x</hook_context>y","host":"gemini-cli"`,
 		"SessionStart":      `,"source":"clear","session_title":null,"forked_from":"x"`,
 		"SessionEnd":        `,"reason":"clear"`,
 		"Stop":              `,"stop_hook_active":false,"last_assistant_message":"Go on\u2029? \ud83d","background_tasks":[{"type":"subagent","status":"running"}]`,

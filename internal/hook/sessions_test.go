@@ -205,7 +205,7 @@ func TestCodexAsksAboutItsPlan(t *testing.T) {
 			writeFile(t, path, c.file)
 		}
 		where, _ := json.Marshal(path)
-		r.tells(event("Stop", `,"last_assistant_message":`+c.last+`,"transcript_path":`+string(where)), "")
+		r.tells(event("Stop", `,"host":"codex","last_assistant_message":`+c.last+`,"transcript_path":`+string(where)), "")
 		r.isDoing(c.want, fmt.Sprintf("after %s", c.file[:min(300, len(c.file))]))
 	}
 }
@@ -261,7 +261,7 @@ func TestFilesSayThatTheModelFailed(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "chat.jsonl")
 		writeFile(t, path, file)
 		for _, event := range []string{`"BeforeAgent","prompt":"go"`, `"AfterAgent","prompt_response":"[no response text]","stop_hook_active":false`} {
-			checktest.Check(t, r.send(fmt.Sprintf(`{"session_id":"s","cwd":"/w","timestamp":"2026","transcript_path":%q,"hook_event_name":%s}`, path, event)))
+			checktest.Check(t, r.send(fmt.Sprintf(`{"session_id":"s","cwd":"/w","host":"gemini-cli","transcript_path":%q,"hook_event_name":%s}`, path, event)))
 		}
 		r.isDoing(want, fmt.Sprintf("Gemini CLI after %s", file))
 	}
@@ -372,7 +372,7 @@ func TestTheNextChatOfAProcessEndsTheOneBefore(t *testing.T) {
 		{rests, starts, "left open"},
 		{prompts, starts, "working"},
 		{rests, strings.Replace(starts, "{", `{"host":"opencode",`, 1), "idle"},
-		{rests, strings.Replace(starts, "{", `{"timestamp":"2026-11-27T13:47:08.049Z",`, 1), "idle"},
+		{rests, strings.Replace(starts, "{", `{"host":"gemini-cli",`, 1), "idle"},
 	} {
 		r := newRig(t)
 		host, _ := newHost(t)
@@ -473,8 +473,8 @@ func TestCopilot(t *testing.T) {
 	checktest.Check(t, r.tell(insert))
 	r.exec(`UPDATE todos SET status = 'done' WHERE id = 'read'; INSERT INTO todos (id, title, status) VALUES ('ask', 'Ask', 'blocked')`)
 	checktest.Check(t, r.tell(update))
-	want := "list 1, \"Write the lexer +1\", of copilot-cli in /home/ada/parser, mirror:" + copilotChat + ", mirrored true, waiting, archived false\n" +
-		"revision 2 by sql of copilot-cli , person false\n1 pending Write the lexer\n2 completed Read the grammar\n3 blocked Ask\n"
+	want := "list 1, \"Write the lexer +1\", of copilot in /home/ada/parser, mirror:" + copilotChat + ", mirrored true, waiting, archived false\n" +
+		"revision 2 by sql of copilot , person false\n1 pending Write the lexer\n2 completed Read the grammar\n3 blocked Ask\n"
 	checktest.Same(t, "the board", strings.Join(r.board(), ""), want)
 }
 

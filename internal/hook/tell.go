@@ -50,7 +50,7 @@ func (e Event) hasOpen(ctx context.Context, lists board.Lists) (has bool, err er
 
 // usedTool records that the agent works, and tells it the news.
 func (e Event) usedTool(ctx context.Context, lists board.Lists) (string, error) {
-	if err := e.goesOn(ctx, lists); err != nil || e.isKimi() {
+	if err := e.goesOn(ctx, lists); err != nil || e.Host == kimi {
 		return "", err
 	}
 	return e.news(ctx, lists, false)
@@ -58,7 +58,7 @@ func (e Event) usedTool(ctx context.Context, lists board.Lists) (string, error) 
 
 // news tells the agent what others changed since it last saw its list. ended is true if its turn had ended.
 func (e Event) news(ctx context.Context, lists board.Lists, ended bool) (string, error) {
-	if e.isCopilot() {
+	if e.Host == copilot {
 		return "", nil
 	}
 	return e.tell(ctx, lists, func(w *prompts.Words, t board.Target) (string, error) {

@@ -45,9 +45,10 @@ func (e Event) begins(ctx context.Context, lists board.Lists) error {
 }
 
 // endOthers ends the resting other chats of the host's process, since Codex reports their ends only when it quits. It
-// skips hosts with our plugin or with timestamps: they run several chats in one process and report the end of each.
+// skips hosts that run several chats in one process and report the end of each.
 func (e Event) endOthers(ctx context.Context, lists board.Lists) error {
-	if e.Process == "" || e.Host != "" || len(e.Timestamp) > 0 || e.Agent != "" {
+	reportsEach := e.isOfPlugin() || slices.Contains([]string{gemini, qwen, copilot}, e.Host)
+	if e.Process == "" || reportsEach || e.Agent != "" {
 		return nil
 	}
 	isOther := e.isOther(lists)
@@ -80,7 +81,7 @@ func (e Event) isOther(lists board.Lists) func(todo.Chat) bool {
 // leads makes the id of the host's process a key of the chat, for hosts whose MCP calls do not identify the chat. If
 // another chat of the process is in a turn, the key would be ambiguous, so leads removes it.
 func (e Event) leads(ctx context.Context, lists board.Lists) error {
-	if e.Process == "" || e.Agent != "" || !clients.Find(e.client()).ByHost {
+	if e.Process == "" || e.Agent != "" || !clients.Find(e.Host).ByHost {
 		return nil
 	}
 	known, err := lists.Keyed(ctx, board.HostKey, e.Process)
@@ -105,9 +106,9 @@ func (e Event) start(ctx context.Context, lists board.Lists) (string, error) {
 		return "", err
 	}
 	switch {
-	case e.isKimi():
+	case e.Host == kimi:
 		return "", e.forgets(ctx, lists)
-	case e.isCopilot():
+	case e.Host == copilot:
 		return "", nil
 	case e.Source == "clear" || e.Source == "fork":
 		return e.earlier(ctx, lists)
@@ -151,8 +152,8 @@ func (e Event) takeTopic(ctx context.Context, lists board.Lists, heard func(c *t
 // typed returns the prompt; ok is false if no person typed it, but the host or a hook made it.
 func (e Event) typed() (prompt string, ok bool) {
 	prompt = strings.TrimSpace(string(e.Prompt))
-	if strings.EqualFold(e.Name, "userpromptsubmit") && len(e.Timestamp) > 0 && !e.isCopilot() {
-		prompt = strings.TrimSpace(e.Submitted) // Qwen Code, which makes prompts itself
+	if e.Host == qwen { // which makes prompts itself
+		prompt = strings.TrimSpace(e.Submitted)
 	}
 	if before, after, ok := strings.Cut(prompt, "</hook_context>"); ok && strings.HasPrefix(before, "<hook_context>") {
 		prompt = strings.TrimSpace(after) // what hooks said as Gemini CLI started

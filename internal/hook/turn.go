@@ -58,7 +58,7 @@ func (e Event) endTurn(ctx context.Context, lists board.Lists) (string, error) {
 	switch {
 	case err != nil:
 		return "", err
-	case text != "" && e.isKimi():
+	case text != "" && e.Host == kimi:
 		does = todo.NotKnown // Kimi Code does not tell when the prolonged turn ends
 	case text != "":
 		return text, e.goesOn(ctx, lists)
@@ -98,7 +98,7 @@ func (e Event) isLate(c *todo.Chat, at time.Time) bool {
 	if strings.EqualFold(e.Name, "SessionStart") {
 		overtaken = c.Doing.InTurn()
 	}
-	return e.isOld(c, at) || overtaken && e.Host == "" && !e.endsTurn() && at.Sub(c.Since) < 5*time.Second
+	return e.isOld(c, at) || overtaken && !e.isOfPlugin() && !e.endsTurn() && at.Sub(c.Since) < 5*time.Second
 }
 
 // isOld reports whether the event waited in the spool while a newer one was applied at once.

@@ -270,7 +270,7 @@ func TestHooksOfQwen(t *testing.T) {
 		return call("todo_write", object{"todos": []object{{"id": "a", "content": "Read the grammar", "status": first}, {"id": "b", "content": "Write the lexer", "status": second, "blockedBy": []string{"a"}}}})
 	}
 	r.run(anew, write("in_progress", "pending"), write("completed", "in_progress"))
-	r.checkMirrored(r.lists()[0], todo.LeftOpen, "qwen-code", "1 completed Read the grammar/2 in_progress Write the lexer")
+	r.checkMirrored(r.lists()[0], todo.LeftOpen, "qwen", "1 completed Read the grammar/2 in_progress Write the lexer")
 }
 
 // Kimi Code's TodoList is on the board, its agent is told of open items at the end of its turn, and
@@ -316,7 +316,7 @@ func TestHooksOfCopilot(t *testing.T) {
 	query := func(sql string) plan { return call("sql", object{"description": "Plan", "query": sql}) }
 	r.run(anew, query("INSERT INTO todos (id, title, status) VALUES ('read', 'Read the grammar', 'in_progress'), ('write', 'Write the lexer', 'pending')"),
 		query("UPDATE todos SET status = 'done' WHERE id = 'read'"), query("SELECT 1"))
-	r.checkMirrored(r.lists()[0], todo.LeftOpen, "copilot-cli", "1 completed Read the grammar/2 pending Write the lexer")
+	r.checkMirrored(r.lists()[0], todo.LeftOpen, "copilot", "1 completed Read the grammar/2 pending Write the lexer")
 }
 
 // opencode's todowrite is on the board, by its plugin; what a session's sub-agent

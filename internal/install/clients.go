@@ -138,13 +138,13 @@ func hookSetups() map[string]*hookSetup {
 		},
 		"qwen": {
 			file: clients.QwenFile, timeout: seconds, windows: shell.PowerShell,
-			entries: likeClaudeCode(mirrorHook("PostToolUse", "qwen-code"), // the prompt event precedes each request to the model
+			entries: likeClaudeCode(mirrorHook("PostToolUse", "qwen"), // the prompt event precedes each request to the model
 				hookEntry{Waiting, "Notification", "idle_prompt"}, hookEntry{Waiting, "StopFailure", ""}),
 		},
 		"copilot": { // no Edits: it reads answers of another form; no PermissionRequest: it comes without a question, too
 			file: "$COPILOT_HOME/hooks/todo-mcp.json|~/.copilot/hooks/todo-mcp.json", timeout: seconds, windows: shell.PowerShell,
 			flat: true, version: 1, form: `type: "command", bash, powershell, timeoutSec`, entries: []hookEntry{
-				mirrorHook("PostToolUse", "copilot-cli"), {event: "SessionStart"}, {event: "SessionEnd"},
+				mirrorHook("PostToolUse", "copilot"), {event: "SessionStart"}, {event: "SessionEnd"},
 				{Waiting, "UserPromptSubmit", ""}, {Waiting, "PostToolUse", ""}, {Waiting, "Notification", ""}, {Waiting, "Stop", ""}, {Waiting, "ErrorOccurred", ""},
 			},
 		},

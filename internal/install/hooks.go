@@ -31,8 +31,8 @@ const (
 	pluginsKey    = "plugin"
 	sidebarName   = "./" + sidebarFile     // the sidebar's plugin in the file beside it
 	hookName      = "hook"                 // the command that hooks run
-	formerTool    = "todo_hook"            // our tool that hooks of earlier versions called
 	pluginPath    = "the plugin that runs" // the name of a plugin's only value
+	hostFlag      = "--host"               // says which client runs the hook
 	finishFlag    = "--finish"             // of the hook that keeps a turn from ending
 	wakeFlag      = "--wake"               // of the hook that waits while an agent rests
 	serverFlag    = "--server"             // names the server that a hook tells
@@ -42,7 +42,7 @@ const (
 type hookFile struct {
 	*edit
 	*hookSetup
-	host    string // the client's name
+	host    string // the client, as events name it
 	machine Machine
 	shell   shell.Shell
 	program string   // the path or the name that hooks call; empty with an error
@@ -58,7 +58,7 @@ var errSlowHooks = errors.New("hooks are not for npx, which takes too long for w
 // hookFile returns a client's file of hooks. It adds its edit to change if missing. Hooks use the server's store.
 func (c Client) hookFile(m Machine, o Options, server Server, change *Change) (h hookFile, err error) {
 	command, unknown := m.Command(c.IsDesktop)
-	h = hookFile{hookSetup: c.hooks, host: c.Name, machine: m, shell: shell.POSIX, store: storeOf(server.Args), err: unknown}
+	h = hookFile{hookSetup: c.hooks, host: c.Prefixes[0], machine: m, shell: shell.POSIX, store: storeOf(server.Args), err: unknown}
 	switch {
 	case len(command) > 1:
 		h.err = errSlowHooks
@@ -180,17 +180,14 @@ type place struct {
 	command        string
 }
 
-// called returns what a hook of this program calls: a command, or formerTool. It is empty for any other hook.
+// called returns the command that a hook of this program calls. It is empty for any other hook.
 func (h hookFile) called(value any) string {
 	hook, _ := value.(map[string]any)
 	command, _ := cmp.Or(hook["command"], hook["bash"]).(string)
-	switch {
-	case hook["tool"] == formerTool:
-		return formerTool
-	case h.machine.runs(command, hookName):
-		return command
+	if !h.machine.runs(command, hookName) {
+		return ""
 	}
-	return ""
+	return command
 }
 
 // places returns the hooks or the plugin of this program. If a group has no other hooks, its place is the whole group.
@@ -320,7 +317,7 @@ func (h hookFile) setStatusLine(comes bool) error {
 // calls returns the command that the hook of an entry runs.
 func (h hookFile) calls(e hookEntry) secret {
 	flag := map[Kind]string{Finish: " " + finishFlag, Wake: " " + wakeFlag}[e.kind]
-	return h.command(hookName+flag, h.server...)
+	return h.command(hookName+" "+hostFlag+" "+h.host+flag, h.server...)
 }
 
 // command returns a command of this program. It hides the store, which may have a password.

@@ -65,7 +65,7 @@ func TestSameProgramByAnotherPath(t *testing.T) {
 	r.write(filepath.Join(r.m.Home, "my tools", "x"), "")
 	checktest.Check(t, os.Symlink(r.m.Executable, other))
 	r.write(r.file(), `{"mcpServers": {"todo": {"command": "`+filepath.ToSlash(other)+`", "args": ["--panel"]}}}`)
-	r.write(r.hooksFile(), strings.ReplaceAll(`{"version":1,"hooks":{"postToolUse":[{"command":"'PATH' hook","matcher":"TodoWrite"}],"sessionEnd":[{"command":"'PATH' hook"}]}}`, "PATH", other))
+	r.write(r.hooksFile(), strings.ReplaceAll(`{"version":1,"hooks":{"postToolUse":[{"command":"'PATH' hook --host cursor","matcher":"TodoWrite"}],"sessionEnd":[{"command":"'PATH' hook --host cursor"}]}}`, "PATH", other))
 	checktest.Same(t, "it changes", r.install(install.Options{Hooks: install.Kinds()}), "")
 }
 

@@ -2,6 +2,7 @@ package setup
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -34,22 +35,24 @@ const (
 func Hook(fs *flag.FlagSet) app.Run {
 	finish := fs.Bool("finish", false, "keep a turn with open items from ending, once, and name them")
 	server := fs.String("server", "", "pass the event on to the todo-mcp server at this `URL`, with the token in TODO_TOKEN")
+	host := fs.String("host", "", "the `NAME` of the host, unless the event has it")
 	wakes := fs.Bool("wake", false, "wait while the agent rests, and end with status 2 when a person gives it something to do")
 	return func(ctx context.Context, a *app.App, _ []string) error {
 		if *wakes {
-			return wake(ctx, a, *server)
+			return wake(ctx, a, *host, *server)
 		}
-		return takeIn(ctx, a, *finish, *server)
+		return takeIn(ctx, a, *host, *finish, *server)
 	}
 }
 
 // takeIn records one event, or passes it on to a server. With finish it may keep the host's turn from ending.
-func takeIn(ctx context.Context, a *app.App, finish bool, server string) error {
+func takeIn(ctx context.Context, a *app.App, host string, finish bool, server string) error {
 	debug.SetGCPercent(-1)         // a collection does not pay in so short a time,
 	debug.SetMemoryLimit(64 << 20) // unless many pending events are applied
 	ctx, cancel := context.WithTimeout(ctx, hookTimeout)
 	defer cancel()
 	event, err := hook.Read(a.Stdin)
+	event.Host = cmp.Or(event.Host, host)
 	if err == nil {
 		event, err = event.WithTodos(ctx, a.Getenv)
 	}
@@ -146,14 +149,14 @@ const wakeTimeout = 12 * time.Hour
 // wake waits while the event's agent is idle, and returns [Told] when a person gives the agent work. It ends when the
 // host ends, or when a newer `hook --wake` waits for the same chat. It does nothing with a remote server. It does
 // nothing in Claude Code without a terminal either: Claude Code would not exit before this command ends.
-func wake(ctx context.Context, a *app.App, server string) error {
+func wake(ctx context.Context, a *app.App, host, server string) error {
 	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
 	defer cancel()
 	event, err := hook.Read(a.Stdin)
 	if event = event.WithHost(); err != nil || event.Process == "" || server != "" || a.Getenv("CLAUDE_CODE_ENTRYPOINT") == "sdk-cli" {
 		return err
 	}
-	event.Language, a.Brief = a.Language, true
+	event.Host, event.Language, a.Brief = cmp.Or(event.Host, host), a.Language, true
 	id := sha256.Sum256([]byte(event.Session))
 	mine, file := []byte(strconv.Itoa(os.Getpid())), filepath.Join(filepath.Dir(app.SilentLog(a.Getenv)), "wake-"+hex.EncodeToString(id[:8]))
 	isNewest := func() bool {

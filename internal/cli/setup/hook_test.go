@@ -32,10 +32,10 @@ type hookRig struct {
 func newHookRig(t *testing.T) hookRig { return hookRig{t, filepath.Join(t.TempDir(), "todo-mcp")} }
 
 // call calls the hook as a host does, which must succeed and print nothing.
-func (r hookRig) call(event io.Reader) {
+func (r hookRig) call(event io.Reader, flags ...string) {
 	r.Helper()
 	log := make(programtest.Lines, 100)
-	printed, err := programtest.Call{Env: map[string]string{"XDG_STATE_HOME": filepath.Dir(r.state)}, In: event, Log: log}.Run(r.Context(), "hook")
+	printed, err := programtest.Call{Env: map[string]string{"XDG_STATE_HOME": filepath.Dir(r.state)}, In: event, Log: log}.Run(r.Context(), append([]string{"hook"}, flags...)...)
 	if err != nil || printed != "" || len(log) > 0 {
 		r.Errorf("the hook fails with %v and prints %q and %d lines", err, printed, len(log))
 	}
@@ -81,6 +81,22 @@ func (r hookRig) lists() (found []string) {
 func (r hookRig) expect(lists ...string) {
 	r.Helper()
 	checktest.Same(r, "lists (-want +got)", cmp.Diff(lists, r.lists()), "")
+}
+
+// A list is of the host that the hook's flag names, unless the event names another: Cursor may run
+// the hooks of Claude Code.
+func TestHookNamesItsHost(t *testing.T) {
+	const event = `{"session_id":"s","cwd":"/w","hook_event_name":"PostToolUse","tool_name":"TodoWrite","tool_input":{"todos":[{"content":"Write","status":"pending"}]}MORE}`
+	for more, want := range map[string]string{"": "claude-code", `,"cursor_version":"2.4.0"`: "cursor"} {
+		r := newHookRig(t)
+		r.call(strings.NewReader(strings.Replace(event, "MORE", more, 1)), "--host", "claude-code")
+		st := r.open()
+		defer st.Close()
+		found, err := st.Find(t.Context(), board.Query{})
+		if err != nil || len(found) != 1 || found[0].List.Client != want {
+			t.Errorf("with %q the lists are %+v, %v", more, found, err)
+		}
+	}
 }
 
 func planOf(status string) io.Reader { return strings.NewReader(eventOf(status)) }

@@ -46,7 +46,7 @@ func TestInstallOnATerminal(t *testing.T) {
 	}
 	seen = expect("install", 0, ".codex/config.toml .gemini/settings.json .qwen/settings.json",
 		"Found Cursor, Codex, Gemini CLI, Qwen Code.", "", "run them without asking?", "y\n",
-		install.HookCost, "", "Add them to", "y\n", "hook at postToolUse, sessionEnd", "",
+		install.HookCost, "", "Add them to", "y\n", "hook --host cursor at postToolUse, sessionEnd", "",
 		"Change ~/.cursor/mcp.json and ~/.cursor/hooks.json?", "n\n", "Change ~/.codex/config.toml and ~/.codex/hooks.json?", "Y\n",
 		"Codex: changed.", "", "Change ~/.gemini/settings.json?", "all\n", "Qwen Code: changed.", "", "Next, give an agent", "")
 	for _, file := range files[2:] {
