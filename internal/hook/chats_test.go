@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/account"
@@ -257,12 +257,12 @@ func (r *rig) edits(e todo.Edit) todo.Snapshot {
 }
 
 // wait has an agent at rest waited for, and returns what that ends with.
-func (r *rig) wait(isOver func() bool) <-chan string {
+func (r *rig) wait() <-chan string {
 	r.Helper()
 	e := checktest.Must(hook.Read(strings.NewReader(event("Stop", ""))))(r)
 	told := make(chan string, 1)
 	go func() {
-		text, err := e.Wake(r.Context(), r.lists, isOver)
+		text, err := e.Wake(r.Context(), r.lists)
 		if err != nil {
 			text = err.Error()
 		}
@@ -272,45 +272,38 @@ func (r *rig) wait(isOver func() bool) <-chan string {
 }
 
 // An agent at rest is told what a person gives it to do, once, and is at work then. What needs
-// nothing of it does not wake it, nor does what it is told otherwise.
+// nothing of it does not wake it, nor does what it is told otherwise. Whoever waits ends when the agent
+// worked meanwhile, however shortly.
 func TestAnAgentAtRestIsWoken(t *testing.T) {
-	r := newRig(t)
-	line := todo.Line{Text: "Write", Status: "in_progress"}
-	r.tells(event("UserPromptSubmit", ""), "")
-	r.agent(line, todo.Line{Text: "Read", Status: "pending"})
-	r.tells(event("Stop", ""), "")
-	asked := make(chan bool)
-	told := r.wait(func() bool { asked <- true; return false })
-	<-asked
-	r.edits(todo.Edit{Do: todo.EditStatus, Item: "2", Status: todo.Completed})
-	r.edits(todo.Edit{Do: todo.EditRename, Text: "Mine"})
-	<-asked // it has looked at these
-	<-asked
-	r.edits(todo.Edit{Do: todo.EditAdd, Text: "Tell Ann", After: true})
-	ends := func(told <-chan string) string {
-		for {
-			select {
-			case text := <-told:
-				return text
-			case <-asked:
-			}
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		line := todo.Line{Text: "Write", Status: "in_progress"}
+		r.tells(event("UserPromptSubmit", ""), "")
+		r.agent(line, todo.Line{Text: "Read", Status: "pending"})
+		told := r.wait() // before the end of the turn is known
+		time.Sleep(3 * time.Second)
+		r.tells(event("Stop", ""), "")
+		r.edits(todo.Edit{Do: todo.EditStatus, Item: "2", Status: todo.Completed})
+		r.edits(todo.Edit{Do: todo.EditRename, Text: "Mine"})
+		time.Sleep(time.Minute)
+		checktest.Same(t, "of these it is told in a minute", len(told), 0)
+		r.edits(todo.Edit{Do: todo.EditAdd, Text: "Tell Ann", After: true})
+		want := `The user changed the list: set "Read" to completed, added "Tell Ann", named the list "Mine". Go on with it now.`
+		checktest.Same(t, "it is told", <-told, want)
+		r.stands(todo.Working, "")
+		r.tells(event("PostToolBatch", ""), "")
+		keptFromEnding := r.wait()
+		checktest.Same(t, "where its turn goes on it is told", <-keptFromEnding, "")
+		for _, meanwhile := range []time.Duration{0, time.Hour} { // how long a turn lasts
+			r.tells(event("Stop", ""), "")
+			goesOn := r.wait()
+			time.Sleep(20 * time.Second)
+			r.tells(event("UserPromptSubmit", ""), "")
+			time.Sleep(meanwhile)
+			r.tells(event("Stop", ""), "")
+			time.Sleep(2 * time.Second)
+			checktest.Same(t, "who waited has ended", len(goesOn), 1)
+			checktest.Same(t, "as it goes on it is told", <-goesOn, "")
 		}
-	}
-	text := ends(told)
-	if want := `The user changed the list: set "Read" to completed, added "Tell Ann", named the list "Mine". Go on with it now.`; text != want {
-		t.Errorf("it is told %s, want %s", text, want)
-	}
-	r.stands(todo.Working, "")
-	r.tells(event("PostToolBatch", ""), "")
-	r.tells(event("Stop", ""), "")
-	checktest.Same(t, "when nobody waits it is told", <-r.wait(func() bool { return true }), "")
-	goesOn := r.wait(func() bool { asked <- true; return false })
-	<-asked
-	<-asked // it has seen that the agent rests
-	r.tells(event("UserPromptSubmit", ""), "")
-	checktest.Same(t, "while it goes on it is told", ends(goesOn), "")
-	var over atomic.Bool
-	gone := r.wait(over.Load)
-	over.Store(true)
-	checktest.Same(t, "it is told", <-gone, "")
+	})
 }

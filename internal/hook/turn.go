@@ -172,27 +172,30 @@ var lastSentence = regexp.MustCompile(`^(?:.*(?:[.!?] |[。！？؟…]))?(.*\S.
 
 const (
 	wakeTick = time.Second // how often Wake looks for what a person did
-	// restsSoon is how long Wake waits for the agent to rest. If it does not, its turn was kept from ending.
+	// restsSoon is how long the end of a turn takes to be known: the hook that records it runs beside Wake, and the
+	// host's own file may say more. If the agent does not rest then, its turn was kept from ending.
 	restsSoon = 10 * time.Second
 )
 
 // Wake waits at the end of a turn until a person gives the resting agent something to do. It records that the
-// agent works, and returns what to tell it. It returns an empty text when the agent goes on otherwise, isOver
-// returns true, the host is gone, or ctx ends.
-func (e Event) Wake(ctx context.Context, lists board.Lists, isOver func() bool) (string, error) {
+// agent works, and returns what to tell it. It returns an empty text when the agent works or has worked meanwhile,
+// the host is gone, or ctx ends.
+func (e Event) Wake(ctx context.Context, lists board.Lists) (string, error) {
 	if e.Agent != "" || !e.endsTurn() || e.waitsForAgents() {
 		return "", nil
 	}
-	for began, rested := time.Now(), false; !isOver(); {
+	var since time.Time // when the agent came to rest
+	for began := time.Now(); ; {
 		if isAlive, isKnown := process.IsAlive(e.Process); isKnown && !isAlive {
 			return "", nil
 		}
 		chat, err := lists.Chat(ctx, e.chat())
-		rests := chat.Doing == todo.Rests
-		if err != nil || !rests && (rested || time.Since(began) > restsSoon) {
+		rests, worked := chat.Doing == todo.Rests, !since.IsZero() && !chat.Since.Equal(since)
+		if err != nil || (!rests || worked) && time.Since(began) > restsSoon {
 			return "", err
 		}
-		if rested = rests; rests {
+		if rests {
+			since = chat.Since
 			text, err := e.work(ctx, lists)
 			if err == nil && text != "" {
 				err = e.goesOn(ctx, lists)
@@ -205,7 +208,6 @@ func (e Event) Wake(ctx context.Context, lists board.Lists, isOver func() bool) 
 			return "", nil
 		}
 	}
-	return "", nil
 }
 
 // work returns the news if a person added, reworded or reopened an open item since the agent saw its list.

@@ -4,16 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"runtime/debug"
-	"strconv"
 	"time"
 
 	flag "github.com/spf13/pflag"
@@ -147,8 +142,8 @@ func RunSilently(env app.Env, waits bool, run func(app.Env) error) error {
 const wakeTimeout = 12 * time.Hour
 
 // wake waits while the event's agent is idle, and returns [Told] when a person gives the agent work. It ends when the
-// host ends, or when a newer `hook --wake` waits for the same chat. It does nothing with a remote server. It does
-// nothing in Claude Code without a terminal either: Claude Code would not exit before this command ends.
+// host ends, or when the agent works otherwise. It does nothing with a remote server. It does nothing in Claude Code
+// without a terminal either: Claude Code would not exit before this command ends.
 func wake(ctx context.Context, a *app.App, host, server string) error {
 	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
 	defer cancel()
@@ -157,26 +152,12 @@ func wake(ctx context.Context, a *app.App, host, server string) error {
 		return err
 	}
 	event.Host, event.Language, a.Brief = cmp.Or(event.Host, host), a.Language, true
-	id := sha256.Sum256([]byte(event.Session))
-	mine, file := []byte(strconv.Itoa(os.Getpid())), filepath.Join(filepath.Dir(app.SilentLog(a.Getenv)), "wake-"+hex.EncodeToString(id[:8]))
-	isNewest := func() bool {
-		now, err := os.ReadFile(file)
-		return err == nil && string(now) == string(mine)
-	}
 	_, b, done, err := a.Open()
 	if err != nil {
 		return err
 	}
 	defer done()
-	if err := os.WriteFile(file, mine, 0o600); err != nil {
-		return err
-	}
-	defer func() {
-		if isNewest() {
-			_ = os.Remove(file) // a leftover is harmless: its process does not wait
-		}
-	}()
-	text, err := event.Wake(ctx, b.As(""), func() bool { return !isNewest() })
+	text, err := event.Wake(ctx, b.As(""))
 	if err != nil || text == "" {
 		return err
 	}
