@@ -2,7 +2,6 @@ package hook
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
@@ -12,14 +11,11 @@ import (
 )
 
 // earlier reminds the agent of a new chat that the chat before left an open list. The list becomes the
-// agent's own only when the agent takes it up; with Gemini CLI, at once.
+// agent's own only when the agent takes it up.
 func (e Event) earlier(ctx context.Context, lists board.Lists) (string, error) {
 	before, err := e.chatBefore(ctx, lists)
 	if err != nil || before.ID == "" {
 		return "", err
-	}
-	if e.Host == gemini {
-		return "", e.takeOver(ctx, lists, before)
 	}
 	return e.tell(ctx, lists, func(w *prompts.Words, t board.Target) (string, error) {
 		list, err := lists.Current(ctx, t)
@@ -34,46 +30,26 @@ func (e Event) earlier(ctx context.Context, lists board.Lists) (string, error) {
 	}, board.Conversation{Key: before.ID}, board.Conversation{Key: before.ID, Mirrors: true})
 }
 
-const (
-	cleared, goneOn = "clear", "clear, gone on" // why a cleared chat ended: before and after a next chat followed it
-	clearLasts      = time.Minute               // how long after that the next chat begins at most
-)
-
-// chatBefore returns the chat from which the event's chat was forked, or else the one chat in the folder that was just
-// cleared and has no successor. It returns the zero Chat if there is none, or if there are several.
+// chatBefore returns the chat from which the event's chat was forked, or else the chat of the host's process that was
+// cleared last. It returns the zero Chat if there is none, or if the process is unknown.
 func (e Event) chatBefore(ctx context.Context, lists board.Lists) (before todo.Chat, err error) {
-	if e.Source == "fork" {
-		if e.Parent == "" {
-			return before, nil
-		}
+	switch {
+	case e.Source == "fork" && e.Parent != "":
 		return lists.Chat(ctx, Event{Session: e.Parent}.chat())
+	case e.Source == "fork" || e.Process == "":
+		return before, nil
 	}
-	now := time.Now()
-	all, err := lists.OwnChats(ctx, now.Add(-time.Hour))
-	all = slices.DeleteFunc(all, func(c todo.Chat) bool {
-		return c.Why != cleared || c.Folder != e.Folder || now.Sub(c.Ended) > clearLasts || c.Parent != ""
-	})
-	if err != nil || len(all) != 1 {
-		return before, err
+	all, err := lists.OwnChats(ctx, time.Now().Add(-otherAge))
+	isOther := e.isOther(lists)
+	for _, c := range all {
+		if isOther(c) && c.Why == "clear" && c.Ended.After(before.Ended) {
+			before = c
+		}
 	}
-	_, err = lists.Hear(ctx, board.Conversation{Key: all[0].ID}, func(c *todo.Chat, _ time.Time) { c.End(goneOn, all[0].Ended) })
-	return all[0], err
+	return before, err
 }
 
-// takeOver makes the open list of an earlier chat current in the event's chat. The agent is told with the
-// next prompt, since Gemini CLI does not pass on what a hook answers to /clear.
-func (e Event) takeOver(ctx context.Context, lists board.Lists, before todo.Chat) error {
-	list, err := lists.Current(ctx, board.Target{Conversation: board.Conversation{Key: before.ID}})
-	if err != nil || !list.Open() {
-		return board.PassOver(err)
-	}
-	if err := lists.Bind(ctx, e.chat(), list.List.ID); err != nil {
-		return err
-	}
-	return e.forgets(ctx, lists)
-}
-
-// forgets notes that the chat was shortened: its agent is told of its list at the next prompt.
+// forgets notes that the agent of the chat is to be told of its list, or of the one before, at the next prompt.
 func (e Event) forgets(ctx context.Context, lists board.Lists) error {
 	_, err := lists.Hear(ctx, e.chat(), func(c *todo.Chat, _ time.Time) { c.Forgot = true })
 	return err

@@ -16,7 +16,7 @@ import (
 )
 
 // prompt records that the agent works and what the prompt is about. It tells the agent the news or, if the chat was
-// shortened, its open list.
+// shortened or cleared, its open list, else that of the chat before.
 func (e Event) prompt(ctx context.Context, lists board.Lists) (string, error) {
 	was, err := e.takeTopic(ctx, lists, func(c *todo.Chat, at time.Time) {
 		c.Forgot = false
@@ -26,7 +26,11 @@ func (e Event) prompt(ctx context.Context, lists board.Lists) (string, error) {
 		return "", err
 	}
 	if was.Forgot {
-		return e.show(ctx, lists)
+		text, err := e.show(ctx, lists)
+		if err != nil || text != "" {
+			return text, err
+		}
+		return e.earlier(ctx, lists)
 	}
 	return e.news(ctx, lists, !was.Doing.InTurn())
 }
@@ -52,7 +56,7 @@ func (e Event) endOthers(ctx context.Context, lists board.Lists) error {
 		return nil
 	}
 	isOther := e.isOther(lists)
-	return endAll(ctx, lists, func(c todo.Chat) bool { return isOther(c) && c.Doing == todo.Rests },
+	return endAll(ctx, lists, func(c todo.Chat) bool { return isOther(c) && c.Doing == todo.Rests && c.Ended.IsZero() },
 		func(c *todo.Chat, at time.Time) { c.End("", at) })
 }
 
@@ -106,7 +110,7 @@ func (e Event) start(ctx context.Context, lists board.Lists) (string, error) {
 		return "", err
 	}
 	switch {
-	case e.Host == kimi:
+	case e.Host == kimi || e.Host == gemini && e.Source == "clear": // it drops what is answered
 		return "", e.forgets(ctx, lists)
 	case e.Host == copilot:
 		return "", nil
