@@ -34,10 +34,6 @@ const (
 // sessionLasts is how long after its last call an HTTP client without an open stream counts as present.
 const sessionLasts = 30 * time.Minute
 
-// chatFields are the _meta fields that may have the chat's id: todo-mcp's own, then those of known hosts.
-var chatFields = []string{metaConversation, clients.MetaVSCode, metaCodexThread, clients.MetaOpencode, "sessionID",
-	clients.MetaAntigravity, clients.MetaZCode}
-
 // identified returns the request in a context, with its caller set from the client's session and from meta, which may
 // be nil. The first case that applies decides the key of the conversation (docs/spec/architecture.md, "Who is
 // calling"). If what a hook said about the call cannot be read, the call counts as one without a hook.
@@ -60,9 +56,11 @@ func identified(ctx context.Context, meta *mcp.Meta) *request {
 	} else if who.Workspace = cmp.Or(who.Workspace, r.server.Dir); r.server.Getenv != nil {
 		variable = r.server.Getenv(known.Variable)
 	}
-	id := ""
-	for _, field := range chatFields {
-		id = cmp.Or(id, r.said[field])
+	id := r.said[metaConversation]
+	for _, c := range clients.All() {
+		if c.ChatID != "" {
+			id = cmp.Or(id, r.said[c.ChatID])
+		}
 	}
 	switch {
 	case r.host.ID != "": // 1: a hook said which chat makes this call, or is in the host's process

@@ -67,12 +67,12 @@ var All = sync.OnceValue(func() []Client {
 			Programs: []string{"cursor", "cursor-agent"}, Files: []string{"~/.cursor/mcp.json"}, IsDesktop: true,
 			After: "turn the server on in its settings under MCP",
 		}},
-		{Name: "vscode", Title: "VS Code", Prefixes: []string{"visual studio code", "vscode"}, Glyph: "code", SharesConnection: true, ChatID: MetaVSCode, Setup: &Setup{
+		{Name: "vscode", Title: "VS Code", Prefixes: []string{"visual studio code", "vscode"}, Glyph: "code", SharesConnection: true, ChatID: "vscode.conversationId", Setup: &Setup{
 			Programs: []string{"code", "code-insiders"}, IsDesktop: true, Servers: "servers",
 			Files: []string{"$config/Code/User/mcp.json", "$config/Code - Insiders/User/mcp.json", "~/.vscode-server/data/User/mcp.json"},
 			Stdio: typedStdio, HTTP: typedHTTP, After: "start the server by the command MCP: List Servers; files of your other profiles are not looked for",
 		}},
-		{Name: "antigravity", Title: "Antigravity", Prefixes: []string{"antigravity"}, SharesConnection: true, ChatID: MetaAntigravity},
+		{Name: "antigravity", Title: "Antigravity", Prefixes: []string{"antigravity"}, SharesConnection: true, ChatID: "antigravity.google/conversation_id"},
 		{Name: "zcode", Title: "ZCode", Prefixes: []string{"zcode"}, SharesConnection: true, ChatID: MetaZCode},
 		{Name: "windsurf", Title: "Windsurf", Prefixes: []string{"windsurf"}, SharesConnection: true, Setup: &Setup{
 			Files: []string{"~/.codeium/windsurf/mcp_config.json"}, HTTP: "serverUrl", IsDesktop: true,
@@ -90,7 +90,7 @@ var All = sync.OnceValue(func() []Client {
 			Files: []string{"$COPILOT_HOME/mcp-config.json|~/.copilot/mcp-config.json"},
 			Stdio: `type: "local", command, args, tools: ["*"]`, HTTP: typedHTTP + `, tools: ["*"], headers: {"` + FolderHeader + `": "${PWD}"}`,
 		}},
-		{Name: "opencode", Title: "opencode", Prefixes: []string{"opencode"}, Glyph: "open", Sees: SeesText, ChatID: MetaOpencode, Resume: "opencode --session", Tools: []string{"todowrite"}, Setup: &Setup{
+		{Name: "opencode", Title: "opencode", Prefixes: []string{"opencode"}, Glyph: "open", Sees: SeesText, ChatID: "ai.opencode/sessionID", Resume: "opencode --session", Tools: []string{"todowrite"}, Setup: &Setup{
 			Files:   []string{"$xdg/opencode/opencode.json", "$xdg/opencode/opencode.jsonc", "$xdg/opencode/config.json"},
 			Servers: "mcp", Stdio: opencodeStdio, HTTP: opencodeHTTP,
 		}},
@@ -142,12 +142,9 @@ var All = sync.OnceValue(func() []Client {
 	}
 })
 
-// Fields of _meta with a client's chat id.
+// Fields of _meta with a client's chat id that are not a text, or mean more.
 const (
-	MetaCodexThread = "threadId"
-	MetaVSCode      = "vscode.conversationId"
-	MetaOpencode    = "ai.opencode/sessionID" // of version 2
-	MetaAntigravity = "antigravity.google/conversation_id"
+	MetaCodexThread = "threadId"                  // also of a sub-agent
 	MetaZCode       = "com.zcode/request-context" // an object with session_id
 )
 
