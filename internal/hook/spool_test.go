@@ -407,7 +407,7 @@ func (r *spoolRig) aside() string {
 }
 
 // BAD-INPUT 114: Sixty hooks at once, on a free or locked store; in the spool a cut, huge or refused
-// event, a thousand; a link or pipe in its place → Each event is on disk in order, and who reads next
+// event, a thousand; a link or pipe instead → Each event is on disk in order, and who reads next
 // sees it. A bad event alone is set aside for 30 days; what the spool cannot take a hook applies itself
 func TestDamagedSpool(t *testing.T) {
 	good := steps("a", "secret")
