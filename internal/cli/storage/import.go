@@ -19,14 +19,14 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/cli/app"
 	"github.com/todo-mcp/todo-mcp/internal/render"
+	"github.com/todo-mcp/todo-mcp/internal/store"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 const (
-	atOnce      = 50       // revisions saved in one transaction, which blocks other writers
-	maxLine     = 32 << 20 // bytes of a line; a list at its hard caps fits
-	maxEmpty    = 1000     // empty lines, which a pasted export may have: endless input must end with an error
-	maxReplaced = 16       // wordings of an item that a person replaced
+	atOnce   = 50       // revisions saved in one transaction, which blocks other writers
+	maxLine  = 32 << 20 // bytes of a line; a list at its hard caps fits
+	maxEmpty = 1000     // empty lines, which a pasted export may have: endless input must end with an error
 )
 
 // Import imports an export. It checks everything before it writes; then only a store that fails or is full stops it.
@@ -36,32 +36,25 @@ func Import(ctx context.Context, a *app.App, args []string) error {
 		return fmt.Errorf("%w; nothing was imported", err)
 	}
 	defer from.Close()
-	// The export is copied to a UTF-8 file: it is read several times, unlike a pipe, and may be larger than memory.
+	// The export is copied to a UTF-8 file: it is read twice, unlike a pipe, and may be larger than memory.
 	copied, err := os.CreateTemp("", "todo-mcp-import-*.ndjson")
 	if err != nil {
 		return fmt.Errorf("%w; nothing was imported", err)
 	}
 	defer os.Remove(copied.Name()) //nolint:errcheck // the system cleans the folder
 	defer copied.Close()
-	lists, err := readExport(io.TeeReader(asutf8.Reader(from), copied))
-	if err != nil {
-		return fmt.Errorf("%w; nothing was imported", err)
-	}
 	a.Keep.Begun, a.Keep.Abandoned = 0, 0 // imported lists have no limit per chat, and drop no other lists
-	st, err := a.OpenStore()
-	if err != nil {
-		return err
-	}
-	defer st.Close()
-	i := importer{st, copied, lists}
-	missing, err := i.plan(ctx)
-	if err != nil {
-		return fmt.Errorf("%w; nothing was imported", err)
-	}
-	if err := i.write(ctx, missing); err != nil {
-		return err
-	}
-	return a.Say("Imported %d revisions.\n", missing)
+	return a.OnStore(func(st *store.Opened, _ *board.Board) error {
+		i := importer{store: st, lists: make(map[string]*history)}
+		missing, err := i.check(ctx, io.TeeReader(asutf8.Reader(from), copied))
+		if err != nil {
+			return fmt.Errorf("%w; nothing was imported", err)
+		}
+		if err := i.write(ctx, io.NewSectionReader(copied, 0, math.MaxInt64), missing); err != nil {
+			return err
+		}
+		return a.Say("Imported %d revisions.\n", missing)
+	})
 }
 
 // input opens the named file, or standard input for "-" or no name.
@@ -77,51 +70,52 @@ func input(ctx context.Context, a *app.App, args []string) (io.ReadCloser, error
 
 type importer struct {
 	store board.Store
-	in    io.ReaderAt
-	lists map[string]*history // by list id
+	lists map[string]*history // by list id; of what check has read
 }
 
-// eachLine calls do for each line of the file, with the history of its list.
-func (i importer) eachLine(do func(*history, todo.Snapshot) error) error {
-	return eachLine(io.NewSectionReader(i.in, 0, math.MaxInt64), func(s todo.Snapshot) error {
+// history is the revisions of one list in a file, without gaps. It may begin above 1.
+type history struct {
+	list   todo.List // as in the first line of the list
+	here   int64     // the newest revision in the store; 0 for none
+	last   int64     // the newest revision in the file
+	lastID int       // of that revision
+}
+
+// check reads a whole export and returns how many of its revisions the store lacks. It fails if a list has another
+// history in the store: if a revision that both have differs. A revision that the store no longer keeps is not compared.
+func (i importer) check(ctx context.Context, in io.Reader) (missing int64, err error) {
+	err = eachLine(in, func(s todo.Snapshot) error {
 		h := i.lists[s.List.ID]
 		if h == nil {
-			return errors.New("the file was changed while it was imported")
+			here, err := i.here(ctx, s.List)
+			if err == nil && here.Revision > 0 && (here.List.ID != s.List.ID || here.Revision < s.Revision) {
+				err = another(here)
+			}
+			if err != nil {
+				return err
+			}
+			h = &history{list: s.List, here: here.Revision, last: s.Revision - 1}
+			i.lists[s.List.ID] = h
 		}
-		s.List = h.list // shared by all revisions
-		return do(h, s)
-	})
-}
-
-// plan checks the whole file against the store, sets the field from of each history, and returns how many revisions
-// the store lacks. It fails if a list has another history in the store, that is, if the newest revision that file and
-// store should share differs. A revision that the store no longer keeps is not compared.
-func (i importer) plan(ctx context.Context) (missing int64, err error) {
-	for _, h := range i.lists {
-		here, err := i.here(ctx, h.list)
-		if err != nil {
-			return 0, err
+		switch {
+		case s.Revision != h.last+1:
+			return fmt.Errorf("revision %d follows revision %d of list %s", s.Revision, h.last, s.List.ID)
+		case s.LastID < h.lastID:
+			return fmt.Errorf("last_id %d is below %d of the revision before: an id would be given twice", s.LastID, h.lastID)
 		}
-		if here.Revision > 0 && (here.List.ID != h.list.ID || here.Revision < h.first) {
-			return 0, another(here)
-		}
-		h.from = max(h.first, min(here.Revision, h.last)+1)
-		missing += h.last + 1 - h.from
-	}
-	return missing, i.eachLine(func(h *history, s todo.Snapshot) error {
-		if s.Revision != h.from-1 {
+		h.last, h.lastID = s.Revision, s.LastID
+		if s.Revision > h.here {
+			missing++
 			return nil
 		}
-		ours, err := i.store.Load(ctx, h.list.ID, s.Revision)
-		if errors.Is(err, board.ErrNotFound) {
-			return nil
-		}
-		ours.Operation = todo.Operation{} // exports have none, see readLine
+		ours, err := i.store.Load(ctx, s.List.ID, s.Revision)
+		ours.Operation, ours.Workers = todo.Operation{}, nil // see readLine
 		if err == nil && !s.Equal(ours) {
 			err = another(ours)
 		}
-		return err
+		return board.PassOver(err)
 	})
+	return missing, err
 }
 
 // another is the error for a list in the store that differs from the file's.
@@ -142,8 +136,8 @@ func (i importer) here(ctx context.Context, l todo.List) (todo.Snapshot, error) 
 	return found, board.PassOver(err)
 }
 
-// write saves the missing revisions. An error says how many were saved; the same import then continues there.
-func (i importer) write(ctx context.Context, missing int64) error {
+// write saves the missing revisions of an export that was checked. An error says how many were saved; the same import then continues there.
+func (i importer) write(ctx context.Context, in io.Reader, missing int64) error {
 	var some []todo.Snapshot // the next to save, of one list
 	saved := 0
 	save := func() error {
@@ -157,10 +151,12 @@ func (i importer) write(ctx context.Context, missing int64) error {
 		saved, some = saved+len(some), nil
 		return nil
 	}
-	err := i.eachLine(func(h *history, s todo.Snapshot) (err error) {
-		if s.Revision < h.from {
+	err := eachLine(in, func(s todo.Snapshot) (err error) {
+		h := i.lists[s.List.ID]
+		if s.Revision <= h.here {
 			return nil
 		}
+		s.List = h.list // shared by all revisions
 		if len(some) == atOnce || len(some) > 0 && some[0].List.ID != s.List.ID {
 			err = save()
 		}
@@ -194,14 +190,6 @@ func (i importer) save(ctx context.Context, some []todo.Snapshot) error {
 	})
 }
 
-// history is the revisions of one list in a file, without gaps. It may begin above 1.
-type history struct {
-	list        todo.List // as in the first line of the list
-	first, last int64     // revisions
-	lastID      int       // of the last revision
-	from        int64     // the first revision that the store lacks; see importer.plan
-}
-
 // eachLine calls do with the snapshot in each line of an export. An error names the line.
 func eachLine(in io.Reader, do func(todo.Snapshot) error) error {
 	lines := bufio.NewScanner(in)
@@ -227,26 +215,6 @@ func eachLine(in io.Reader, do func(todo.Snapshot) error) error {
 		return fmt.Errorf("read line %d: %w", n+1, err)
 	}
 	return nil
-}
-
-// readExport checks an export and returns the history of each list by id.
-func readExport(in io.Reader) (map[string]*history, error) {
-	lists := make(map[string]*history)
-	return lists, eachLine(in, func(s todo.Snapshot) error {
-		h := lists[s.List.ID]
-		if h == nil {
-			h = &history{list: s.List, first: s.Revision, last: s.Revision - 1}
-			lists[s.List.ID] = h
-		}
-		switch {
-		case s.Revision != h.last+1:
-			return fmt.Errorf("revision %d follows revision %d of list %s", s.Revision, h.last, s.List.ID)
-		case s.LastID < h.lastID:
-			return fmt.Errorf("last_id %d is below %d of the revision before: an id would be given twice", s.LastID, h.lastID)
-		}
-		h.last, h.lastID = s.Revision, s.LastID
-		return nil
-	})
 }
 
 // readLine parses and checks a line of an export. Duplicate or unknown keys, another case, invalid UTF-8, lone
@@ -306,8 +274,8 @@ func checkLabels(s todo.Snapshot) error {
 
 // checkEdits checks a person's edit of an item. Its words must be valid as an item's text, since they may become it.
 func checkEdits(i todo.Item) error {
-	words := strings.SplitN(i.PersonEdit.Replaced, "\n", maxReplaced+1)
-	if len(words) > maxReplaced || max(len(i.BegunBy), len(i.Holder)) > todo.MaxLabel {
+	words := strings.SplitN(i.PersonEdit.Replaced, "\n", todo.MaxReplaced+1)
+	if len(words) > todo.MaxReplaced || max(len(i.BegunBy), len(i.Holder)) > todo.MaxLabel {
 		return errors.New("a person's edit has too much")
 	}
 	for _, text := range append(words, i.PersonEdit.Text) {

@@ -47,13 +47,22 @@ func imports(t testing.TB, store board.Store, revisions ...todo.Snapshot) (missi
 	for _, r := range revisions {
 		checktest.Check(t, app.PrintJSON(&lines, r, ""))
 	}
-	read := checktest.Must(readExport(bytes.NewReader(lines.Bytes())))(t)
-	i := importer{store: store, in: bytes.NewReader(lines.Bytes()), lists: read}
-	missing, err = i.plan(t.Context())
+	i := newImporter(store)
+	missing, err = i.check(t.Context(), bytes.NewReader(lines.Bytes()))
 	if err == nil {
-		err = i.write(t.Context(), missing)
+		err = i.write(t.Context(), &lines, missing)
 	}
 	return missing, err
+}
+
+func newImporter(store board.Store) importer {
+	return importer{store: store, lists: make(map[string]*history)}
+}
+
+// reads checks an export against an empty store.
+func reads(t testing.TB, export string) error {
+	_, err := newImporter(memory.New()).check(t.Context(), strings.NewReader(export))
+	return err
 }
 
 // breaking is a store that fails every save after some.
@@ -99,6 +108,30 @@ func TestImportGoesOn(t *testing.T) {
 	}
 	if diff := cmp.Diff(h, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
+// A list that differs in any revision that file and store share has another history, and
+// nothing is imported; so is one whose first revision in the file is not the next one here.
+func TestImportOfAnotherHistory(t *testing.T) {
+	a, b := todo.List{ID: "a"}, todo.List{ID: "b"}
+	for name, c := range map[string]struct {
+		file []todo.Snapshot
+		line int
+	}{
+		"its first revision":  {[]todo.Snapshot{revision(a, 1, "B"), revision(a, 2, "A"), revision(a, 3, "A")}, 1},
+		"its newest revision": {[]todo.Snapshot{revision(a, 1, "A"), revision(a, 2, "B"), revision(a, 3, "A")}, 2},
+		"a gap":               {[]todo.Snapshot{revision(a, 4, "A")}, 1},
+		"behind another list": {[]todo.Snapshot{revision(b, 1, "A"), revision(a, 1, "A"), revision(a, 2, "B")}, 3},
+	} {
+		store := memory.New()
+		checktest.Must(imports(t, store, revision(a, 1, "A"), revision(a, 2, "A")))(t)
+		_, err := imports(t, store, c.file...)
+		checktest.Fails(t, name, err, fmt.Sprintf("line %d: ", c.line), "is here already, with another history")
+		kept := checktest.Must(store.Find(t.Context(), board.Query{}))(t)
+		if len(kept) != 1 || kept[0].Revision != 2 {
+			t.Errorf("%s: %d lists, the first at %d", name, len(kept), kept[0].Revision)
+		}
 	}
 }
 
@@ -157,7 +190,7 @@ func TestImportReadsStrictly(t *testing.T) {
 		if !strings.Contains(exportLine, c.from) {
 			t.Fatalf("%s is not in the line", c.from)
 		}
-		_, err := readExport(strings.NewReader(strings.Replace(exportLine, c.from, c.to, 1) + "\n"))
+		err := reads(t, strings.Replace(exportLine, c.from, c.to, 1)+"\n")
 		if (err != nil) != (c.says != "") || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %.200v", name, err)
 		}
@@ -184,7 +217,7 @@ func TestImportOfAnEndlessInput(t *testing.T) {
 		exportLine[:9]:    "line 1: ",
 	} {
 		t.Setenv("TMPDIR", t.TempDir())
-		err := Import(t.Context(), &app.App{Env: app.Env{Stdin: endless(line)}}, nil)
+		_, err := programtest.Call{In: endless(line)}.Run(t.Context(), "import", "--store", "memory")
 		if err == nil || !strings.Contains(err.Error(), says) || !strings.HasSuffix(err.Error(), "; nothing was imported") {
 			t.Errorf("165: %.20q without end: %v", line, err)
 		}
@@ -237,6 +270,18 @@ func TestExportKeepsHands(t *testing.T) {
 	if err != nil || second.String() != first.String() {
 		t.Errorf("%v\n%s%s", err, &first, &second)
 	}
+}
+
+// A list on which several agents work is no other one than its export, which names no chats.
+func TestImportOfSharedList(t *testing.T) {
+	store := memory.New()
+	list := revision(todo.List{ID: "a"}, 1, "A")
+	list.Workers = []todo.Worker{{Chat: "one"}, {Chat: "two"}}
+	checktest.Check(t, store.Update(t.Context(), board.Key{Chat: "a"}, func(tx board.Tx) error {
+		_, err := tx.Save(t.Context(), list)
+		return err
+	}))
+	checktest.Same(t, "revisions that are missing", checktest.Must(imports(t, store, list))(t), 0)
 }
 
 // Whoever names a file keeps what stands on standard input: a loop of a shell reads its next
@@ -315,24 +360,19 @@ func FuzzImport(f *testing.F) {
 		f.Add([]byte(file))
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
-		read, err := readExport(bytes.NewReader(file))
-		if err != nil {
-			programtest.CheckPrintable(t, err)
-			return
-		}
 		store := memory.New()
-		i := importer{store: store, in: bytes.NewReader(file), lists: read}
-		missing, err := i.plan(t.Context())
+		i := newImporter(store)
+		missing, err := i.check(t.Context(), bytes.NewReader(file))
 		if err != nil {
 			programtest.CheckPrintable(t, err)
 			return
 		}
-		if err := i.write(t.Context(), missing); err != nil {
-			t.Fatalf("what was planned is refused: %v", err)
+		if err := i.write(t.Context(), bytes.NewReader(file), missing); err != nil {
+			t.Fatalf("what was checked is refused: %v", err)
 		}
 		lists, err := store.Find(t.Context(), board.Query{})
-		if err != nil || len(lists) > len(read) {
-			t.Fatalf("%d lists of %d, %v", len(lists), len(read), err)
+		if err != nil || len(lists) > len(i.lists) {
+			t.Fatalf("%d lists of %d, %v", len(lists), len(i.lists), err)
 		}
 		var exported bytes.Buffer
 		for _, l := range lists {
@@ -344,13 +384,13 @@ func FuzzImport(f *testing.F) {
 				checktest.Check(t, app.PrintJSON(&exported, r, ""))
 			}
 		}
-		if _, err := readExport(bytes.NewReader(exported.Bytes())); err != nil {
+		if err := reads(t, exported.String()); err != nil {
 			t.Fatalf("its own export: %v\n%s", err, exported.Bytes())
 		}
 		if n := int64(bytes.Count(exported.Bytes(), []byte("\n"))); n != missing {
 			t.Fatalf("%d revisions exported of %d", n, missing)
 		}
-		if second, err := i.plan(t.Context()); err != nil || second > 0 {
+		if second, err := newImporter(store).check(t.Context(), bytes.NewReader(file)); err != nil || second > 0 {
 			t.Fatalf("a second import would save %d: %v", second, err)
 		}
 	})
