@@ -20,14 +20,14 @@ type Day struct {
 	To   time.Time `json:"to"`   // the next midnight, or that after the last day
 	Tally
 	Projects []DayProject `json:"projects"` // the one that changed last first; not nil
-	// More is true if lists beyond [MaxDayLists], or items beyond maxDayTexts, are left out. The lists that changed
-	// last are kept. The numbers count left-out items of kept lists, but no left-out lists.
+	// More is true if lists beyond [MaxDayLists] or maxDayTexts are left out, also in the numbers. The lists that
+	// changed last are kept.
 	More bool `json:"more,omitempty"`
 }
 
 const (
 	MaxDayLists = 1000    // lists of a [Day]
-	maxDayTexts = 4 << 20 // bytes of the texts of their items
+	maxDayTexts = 4 << 20 // bytes of the texts of their items in all
 	maxDate     = 20      // runes that an error shows of what is no date
 )
 
@@ -73,23 +73,14 @@ type DayList struct {
 	Ended time.Time  `json:"changed"` // when it changed last on that day
 	Tally
 	// The items as they were last on that day: those that were completed or failed then, also if the
-	// list no longer has them; those that are blocked; and the others that are not settled.
-	CompletedItems []DayItem `json:"completed_items,omitempty"`
-	FailedItems    []DayItem `json:"failed_items,omitempty"`
-	WaitingItems   []DayItem `json:"waiting_items,omitempty"`
-	OpenItems      []DayItem `json:"open_items,omitempty"`
+	// list no longer has them; those that are blocked; and the others that are not settled. Only what the JSON
+	// of a day has of an item is set.
+	CompletedItems []todo.Item `json:"completed_items,omitempty"`
+	FailedItems    []todo.Item `json:"failed_items,omitempty"`
+	WaitingItems   []todo.Item `json:"waiting_items,omitempty"`
+	OpenItems      []todo.Item `json:"open_items,omitempty"`
 
 	folder string // in which it began
-}
-
-// DayItem is one item of a [DayList].
-type DayItem struct {
-	ID      string      `json:"id"`
-	Text    string      `json:"text"`
-	Status  todo.Status `json:"status"`
-	Reason  string      `json:"reason,omitempty"`
-	Started time.Time   `json:"started,omitzero"`
-	Ended   time.Time   `json:"ended,omitzero"`
 }
 
 // During is [board.Lists.During].
@@ -138,21 +129,54 @@ type dayReader struct {
 	texts int
 }
 
-// add adds a list, if anything was done in it.
+// add adds a list, which now stands as st, if anything was done in it.
 func (d *dayReader) add(st todo.Standing, revisions iter.Seq2[todo.Snapshot, error]) error {
-	l := &listDay{day: d, items: make(map[string]todo.Item)}
-	for r, err := range revisions {
-		if err != nil {
-			return err
-		}
-		l.next(r)
+	s, gone, worked, active, err := Follow(revisions, d.From, d.To)
+	if err != nil || !active {
+		return err
 	}
-	if l.active && len(d.read) == MaxDayLists {
+	switch {
+	case !d.now.Before(d.To): // an earlier day: what agents did then is not known
+		st = s.Stands(todo.Agent{}, d.To)
+	case st.State == todo.Working:
+		worked += working(s, d.now, d.From, d.To)
+	}
+	list := DayList{ID: s.List.ID, Parent: s.List.Parent, Agent: s.List.Agent, Title: s.Title(), Apart: s.List.OffMain(), Client: Client(s),
+		State: st.State, Asks: st.Asks, Began: s.List.Created, Ended: s.Updated, folder: s.List.Workspace}
+	if list.Agent == "" && !s.IsChat() {
+		list.Lists = 1
+	}
+	if st.Asks != "" {
+		list.Waiting = 1
+	}
+	list.Worked = int64(worked / time.Second)
+	for _, i := range slices.Concat(gone, s.Items) {
+		d.addItem(&list, i)
+	}
+	if len(d.read) == MaxDayLists || d.texts > maxDayTexts {
 		return errFull
-	} else if l.active {
-		d.read = append(d.read, l.end(st))
 	}
+	d.read = append(d.read, list)
 	return nil
+}
+
+// addItem counts an item, as it was last on the day, and adds it to the list's items of its status.
+func (d *dayReader) addItem(list *DayList, i todo.Item) {
+	today := !i.Ended.Before(d.From)
+	n, to := &list.Open, &list.OpenItems
+	switch {
+	case i.Status == todo.Completed && today:
+		n, to = &list.Completed, &list.CompletedItems
+	case i.Status == todo.Failed && today:
+		n, to = &list.Failed, &list.FailedItems
+	case i.Status.Settled():
+		return
+	case i.Status == todo.Blocked:
+		n, to = &list.Waiting, &list.WaitingItems
+	}
+	*n++
+	d.texts += len(i.Text) + len(i.Reason)
+	*to = append(*to, todo.Item{ID: i.ID, Text: i.Text, Status: i.Status, Reason: i.Reason, Started: i.Started, Ended: i.Ended})
 }
 
 // projects sorts the lists into projects, a sub-agent's into that of its main list.
@@ -207,31 +231,29 @@ func (d *dayReader) tellApart(lists []DayList) {
 	}
 }
 
-// listDay follows the revisions of one list.
-type listDay struct {
-	day    *dayReader
-	last   todo.Snapshot // the revision that was read last
-	active bool          // an agent wrote, or an item changed
-	worked time.Duration
-	ids    []string             // of the items of the day, in their order
-	items  map[string]todo.Item // as each was last
-}
-
-// next reads the next revision.
-func (l *listDay) next(r todo.Snapshot) {
-	before := l.last
-	l.last = r
-	l.worked += working(before, r.Updated, l.day.From, l.day.To)
-	if r.Updated.Before(l.day.From) {
-		return
-	}
-	l.active = l.active || !r.Writer.Person || len(todo.Diff(before, r)) > 0
-	for _, i := range r.Items {
-		if _, known := l.items[i.ID]; !known {
-			l.ids = append(l.ids, i.ID)
+// Follow reads the revisions of a list, in their order, and returns the newest one. gone are the items that were
+// completed or failed and are no longer on the list. worked is for how long, within from and to, the list was
+// [todo.Working]. active is true if an agent wrote, or an item changed, since from.
+func Follow(revisions iter.Seq2[todo.Snapshot, error], from, to time.Time) (s todo.Snapshot, gone []todo.Item, worked time.Duration, active bool, err error) {
+	for r, err := range revisions {
+		if err != nil {
+			return s, nil, 0, false, err
 		}
-		l.items[i.ID] = i
+		worked += working(s, r.Updated, from, to)
+		active = active || !r.Updated.Before(from) && (!r.Writer.Person || len(todo.Diff(s, r)) > 0)
+		find := todo.Near(r.Items)
+		gone = slices.DeleteFunc(gone, func(i todo.Item) bool {
+			_, isBack := find(len(r.Items), i.ID)
+			return isBack
+		})
+		for n, i := range s.Items {
+			if _, stays := find(n, i.ID); !stays && (i.Status == todo.Completed || i.Status == todo.Failed) {
+				gone = append(gone, i)
+			}
+		}
+		s = r
 	}
+	return s, gone, worked, active, nil
 }
 
 // working returns for how long, within from and to, a list was [todo.Working] between two revisions.
@@ -248,71 +270,4 @@ func working(s todo.Snapshot, next, from, to time.Time) time.Duration {
 		}
 	}
 	return max(to.Sub(from), 0)
-}
-
-// Whole returns the newest of the revisions of a list, and for how long the list was [todo.Working].
-// Items that were completed or failed, and are no longer on the list, stand before its items.
-func Whole(revisions iter.Seq2[todo.Snapshot, error]) (s todo.Snapshot, worked time.Duration, err error) {
-	var gone []todo.Item
-	for r, err := range revisions {
-		if err != nil {
-			return s, 0, err
-		}
-		worked += working(s, r.Updated, time.Time{}, r.Updated)
-		gone = append(gone, s.Items...)
-		gone = slices.DeleteFunc(gone, func(i todo.Item) bool {
-			_, there := r.Item(i.ID)
-			return there || i.Status != todo.Completed && i.Status != todo.Failed
-		})
-		s = r
-	}
-	s.Items = append(gone, s.Items...)
-	return s, worked, nil
-}
-
-// end returns what was done in the list, which now stands as st.
-func (l *listDay) end(st todo.Standing) DayList {
-	s := l.last
-	switch {
-	case !l.day.now.Before(l.day.To): // an earlier day: what agents did then is not known
-		st = s.Stands(todo.Agent{}, l.day.To)
-	case st.State == todo.Working:
-		l.worked += working(s, l.day.now, l.day.From, l.day.To)
-	}
-	list := DayList{ID: s.List.ID, Parent: s.List.Parent, Agent: s.List.Agent, Title: s.Title(), Apart: s.List.OffMain(), Client: Client(s),
-		State: st.State, Asks: st.Asks, Began: s.List.Created, Ended: s.Updated, folder: s.List.Workspace}
-	if list.Agent == "" && !s.IsChat() {
-		list.Lists = 1
-	}
-	if st.Asks != "" {
-		list.Waiting = 1
-	}
-	list.Worked = int64(l.worked / time.Second)
-	for _, id := range l.ids {
-		l.addItem(&list, l.items[id])
-	}
-	return list
-}
-
-// addItem counts an item, as it was last on the day, and adds it to the list's items of its status.
-func (l *listDay) addItem(list *DayList, i todo.Item) {
-	_, there := l.last.Item(i.ID)
-	today := !i.Ended.Before(l.day.From)
-	n, to := &list.Open, &list.OpenItems
-	switch {
-	case i.Status == todo.Completed && today:
-		n, to = &list.Completed, &list.CompletedItems
-	case i.Status == todo.Failed && today:
-		n, to = &list.Failed, &list.FailedItems
-	case i.Status.Settled() || !there:
-		return
-	case i.Status == todo.Blocked:
-		n, to = &list.Waiting, &list.WaitingItems
-	}
-	*n++
-	if l.day.texts += len(i.Text) + len(i.Reason); l.day.texts > maxDayTexts {
-		l.day.More = true
-		return
-	}
-	*to = append(*to, DayItem{i.ID, i.Text, i.Status, i.Reason, i.Started, i.Ended})
 }

@@ -38,7 +38,7 @@ func writeDay(d account.Day, day, project, list string, escaped func(string) str
 			title := strings.TrimPrefix(Safe(l.Agent)+": "+Safe(l.Title)+inBrackets(l.Apart), ": ")
 			fmt.Fprintf(&b, list, escaped(title), escaped(dayNotes(l)))
 			for _, i := range slices.Concat(l.CompletedItems, l.FailedItems, l.WaitingItems, l.OpenItems) {
-				b.WriteString(item(todo.Item{Text: i.Text, Status: i.Status, Reason: i.Reason}) + "\n")
+				b.WriteString(item(i) + "\n")
 			}
 		}
 	}

@@ -107,9 +107,6 @@ func (page *dayPage) list(l account.DayList) Node {
 			who(agent), span("sep"), Span(Class("state "+string(l.State)), Text(stateWords[l.State])),
 			If(l.Worked > 0, Group{span("sep"), Span(Text(spaced(render.Took(l.Took()))))})),
 		If(l.Asks != "", P(Class("bar overridden"), formatted(agent.Name+" asks: "+render.Safe(l.Asks)))),
-		Ul(Class("items"), g.Map(items[:shown], func(i account.DayItem) Node {
-			item := todo.Item{ID: i.ID, Text: i.Text, Status: i.Status, Reason: i.Reason, Started: i.Started, Ended: i.Ended}
-			return page.cardItem(itemView{Item: item, rests: true})
-		})),
+		Ul(Class("items"), g.Map(items[:shown], func(i todo.Item) Node { return page.cardItem(itemView{Item: i, rests: true}) })),
 		If(len(items) > shown, P(Class("small"), Textf("%d more", len(items)-shown))))
 }

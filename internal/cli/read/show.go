@@ -74,10 +74,11 @@ func pullRequest(ctx context.Context, a *app.App, lists board.Lists, f account.G
 	var all []todo.Snapshot
 	var worked time.Duration
 	for _, l := range append(f.Lists(), f.Away...) {
-		whole, took, err := account.Whole(lists.Revisions(ctx, l.List.ID, 0))
+		whole, gone, took, _, err := account.Follow(lists.Revisions(ctx, l.List.ID, 0), time.Time{}, time.Now())
 		if err != nil {
 			return err
 		}
+		whole.Items = slices.Concat(gone, whole.Items)
 		all, worked = append(all, whole), worked+took
 	}
 	return a.Say("%s", render.PullRequest(all, worked))
