@@ -10,7 +10,6 @@ import (
 	"net"
 	"os/exec"
 	"runtime"
-	"slices"
 	"time"
 
 	flag "github.com/spf13/pflag"
@@ -59,18 +58,12 @@ func (a *service) demo(ctx context.Context, listener net.Listener, pace time.Dur
 		return err
 	}
 	a.browse(ctx, url)
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	played := make(chan error, 1)
 	go func() {
-		err := play(ctx, s.Board, pace)
-		if ctx.Err() != nil {
-			err = nil // the end of ctx interrupted a write
+		if err := play(ctx, s.Board, pace); err != nil && ctx.Err() == nil {
+			fmt.Fprintln(a.Stderr, "todo-mcp: the agents stopped:", err)
 		}
-		played <- err
-		stop()
 	}()
-	return errors.Join(handler.Serve(ctx, listener), <-played)
+	return handler.Serve(ctx, listener)
 }
 
 // actor is an agent of the demo, in demo.json.
@@ -111,7 +104,7 @@ func play(ctx context.Context, b *board.Board, pace time.Duration) error {
 // move does the agent's next step, unless a step is blocked. After the last step the agent begins a new list.
 func (a *actor) move(ctx context.Context, lists board.Lists) error {
 	s, err := lists.Load(ctx, a.list, 0)
-	if err == nil && slices.ContainsFunc(s.Items, func(i todo.Item) bool { return i.Status == todo.Blocked }) {
+	if s.Counts()[todo.Blocked] > 0 {
 		return nil
 	}
 	if a.Done++; err != nil || a.Done > len(a.Steps) {
