@@ -11,12 +11,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/time/rate"
 
 	"github.com/todo-mcp/todo-mcp/internal/account"
 	"github.com/todo-mcp/todo-mcp/internal/board"
@@ -44,8 +41,6 @@ const (
 	lookTimeout = 10 * time.Second
 	// maxLists is how many lists are read, the last changed first, and recent how long ago they may have changed.
 	maxLists, recent = 2000, 24 * time.Hour
-	// maxAtOnce is how many notices of a principal's lists a process sends at once, and perHour how many more an hour.
-	maxAtOnce, perHour = 30, 60
 	// endTimeout is how long notices are still sent when the process ends.
 	endTimeout = 5 * time.Second
 	// fileTick is how much too early the time of a hook's event may be: some file systems round times to two seconds.
@@ -59,14 +54,12 @@ type Notifier struct {
 	Config
 	tracker tracker
 	senders []*sender
-	limits  map[string]*rate.Limiter // by principal; without those that would allow [maxAtOnce]
-	over    int                      // how many notices were dropped for the limits
-	failing bool                     // the last look failed, which was logged
+	failing bool // the last look failed, which was logged
 }
 
 // New returns a notifier. It sends no notices of the states that lists have already.
 func New(c Config) *Notifier {
-	n := &Notifier{Config: c, tracker: tracker{began: time.Now().Add(-fileTick)}, limits: make(map[string]*rate.Limiter)}
+	n := &Notifier{Config: c, tracker: tracker{began: time.Now().Add(-fileTick)}}
 	for _, t := range c.Targets {
 		n.senders = append(n.senders, &sender{t, c.Log, make(chan Notice, maxWaiting)})
 	}
@@ -154,7 +147,7 @@ func (n *Notifier) read(ctx context.Context, now time.Time) (map[string]*account
 	return groups, err
 }
 
-// tell sends a group's notice, unless another process sent it or a limit is reached. One over a limit counts as sent.
+// tell sends a group's notice, unless another process sent it.
 func (n *Notifier) tell(ctx context.Context, f *account.Group, now time.Time) error {
 	id, state := f.Main.List.ID, f.State()
 	earlier, err := n.Lists.Claim(ctx, f.Main.List, "notice "+string(state), sameAfter)
@@ -165,30 +158,11 @@ func (n *Notifier) tell(ctx context.Context, f *account.Group, now time.Time) er
 	if !earlier.IsZero() {
 		return nil
 	}
-	if !n.allows(f.Main.List.Principal, now) {
-		n.over++
-		return nil
-	}
-	if n.over > 0 {
-		n.Log.Warn("too many notices: some were not sent", "count", n.over)
-		n.over = 0
-	}
 	notice := n.notice(f, now)
 	for _, s := range n.senders {
 		s.add(notice)
 	}
 	return nil
-}
-
-// allows counts a notice of a principal's lists, and reports whether it may be sent.
-func (n *Notifier) allows(principal string, now time.Time) bool {
-	limit := n.limits[principal]
-	if limit == nil {
-		maps.DeleteFunc(n.limits, func(_ string, l *rate.Limiter) bool { return l.TokensAt(now) >= maxAtOnce })
-		limit = rate.NewLimiter(rate.Every(time.Hour/perHour), maxAtOnce)
-		n.limits[principal] = limit
-	}
-	return limit.AllowN(now, 1)
 }
 
 // notice returns the notice of a group.

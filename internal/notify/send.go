@@ -51,7 +51,7 @@ func (s *sender) add(n Notice) {
 	select {
 	case s.queue <- n:
 	default:
-		s.log.Warn("a notice is dropped: too many wait", "to", s.String())
+		s.log.Warn("a notice is dropped: too many wait", "to", s.String(), "list", n.List, "state", n.Event)
 	}
 }
 
