@@ -9,7 +9,6 @@ package notify
 import (
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"strings"
 	"sync"
@@ -32,11 +31,8 @@ type Config struct {
 }
 
 const (
-	// lookEvery is how often lists are read even if none changed. It applies while a list has an agent, which may go
-	// away, or a notice is pending.
-	lookEvery = 5 * time.Second
-	// The pause after lists were read is restAfter, or restShare times as long as the reading took if that is longer.
-	restAfter, restShare = time.Second, 20
+	// The pause after lists were read is lookEvery, or restShare times as long as the reading took if that is longer.
+	lookEvery, restShare = 5 * time.Second, 20
 	// lookTimeout bounds one look.
 	lookTimeout = 10 * time.Second
 	// maxLists is how many lists are read, the last changed first, and recent how long ago they may have changed.
@@ -83,28 +79,17 @@ func (n *Notifier) Run(ctx context.Context) {
 	work.Wait()
 }
 
-// watch calls look when a list changes, and every lookEvery while look says so, until ctx ends.
+// watch looks again and again, until ctx ends. It follows no changes: a notice is of what stays so for a while.
 func (n *Notifier) watch(ctx context.Context) {
-	watch := n.Lists.Watch(nil)
-	defer watch.Close()
 	for ctx.Err() == nil {
 		began := time.Now()
-		again := n.look(ctx, false)
-		board.Sleep(ctx, max(restAfter, restShare*time.Since(began)))
-		until, cancel := context.WithCancel(ctx)
-		if again {
-			until, cancel = context.WithDeadline(ctx, began.Add(lookEvery))
-		}
-		_, err := watch.Next(until)
-		cancel()
-		if errors.Is(err, board.ErrClosed) {
-			return
-		}
+		n.look(ctx, false)
+		board.Sleep(ctx, max(lookEvery, restShare*time.Since(began)))
 	}
 }
 
-// look reads the states of lists and sends due notices. It reports whether to look again soon even if no list changes.
-func (n *Notifier) look(ctx context.Context, end bool) (again bool) {
+// look reads the states of lists and sends due notices. end is true for the last look of the process.
+func (n *Notifier) look(ctx context.Context, end bool) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	now := time.Now()
@@ -122,13 +107,6 @@ func (n *Notifier) look(ctx context.Context, end bool) (again bool) {
 		n.Log.Warn("nobody is notified while the store fails", "error", err)
 	}
 	n.failing = failed
-	if err != nil {
-		return true
-	}
-	for id, f := range groups {
-		again = again || !f.State().Rests() || n.tracker.lists[id].pending
-	}
-	return again
 }
 
 // read returns the groups that changed lately, by their main list's id.
