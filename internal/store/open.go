@@ -42,8 +42,8 @@ type Opened struct {
 	BackUp, Restore func(ctx context.Context, file string, found func(problem string)) (revisions int, err error)
 	// Compact shrinks a file to its content.
 	Compact func(context.Context) error
-	// Unsafe names the settings of a database with which acknowledged saves can be lost; empty for none.
-	Unsafe func(context.Context) (setting string, err error)
+	// Unsafe warns of settings with which a database can lose acknowledged saves; empty for none.
+	Unsafe func(context.Context) (warning string, err error)
 }
 
 // Memory reports whether the lists end with the process: they are in a temporary file that no other process knows.
@@ -104,6 +104,7 @@ func (p Place) Open(keep board.Keep) (*Opened, error) {
 		return nil, err
 	}
 	return &Opened{Store: s, Damaged: s.Damaged, Bytes: s.Bytes, Check: s.Check, SessionKey: s.SessionKey,
+		Unsafe: func(context.Context) (string, error) { return "", nil },
 		BackUp: s.BackUp, Restore: s.Restore, Compact: s.Compact}, nil
 }
 

@@ -68,16 +68,6 @@ func IsReadable(lists board.Lists, within time.Duration) error {
 	return err
 }
 
-// Unsafe names a database setting that lets the database lose acknowledged writes; empty if none is known.
-func Unsafe(ctx context.Context, st *store.Opened) string {
-	if st.Unsafe != nil {
-		if setting, err := st.Unsafe(ctx); err == nil && setting != "" {
-			return "the database may lose acknowledged writes when its machine fails: " + setting
-		}
-	}
-	return ""
-}
-
 // Filling returns a warning if a store of so many bytes is more than fillsAt percent full; else "".
 func (a *App) Filling(bytes int64) string {
 	if a.Keep.Bytes <= 0 || bytes < a.Keep.Bytes/100*fillsAt {
@@ -193,22 +183,13 @@ func LogSilently(getenv func(string) string, err error) {
 	if err == nil || path == "" {
 		return
 	}
-	info, missing := os.Lstat(path)
-	switch {
-	case missing == nil && !info.Mode().IsRegular():
-		return // opening a pipe would block
-	case missing == nil && info.Size() >= maxSilentLog:
+	if info, missing := os.Stat(path); missing == nil && info.Mode().IsRegular() && info.Size() >= maxSilentLog {
 		_ = os.Rename(path, path+".old")
 	}
 	_ = os.MkdirAll(filepath.Dir(path), 0o700)
-	f, failed := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if failed != nil {
-		return
-	}
-	defer f.Close()
 	level := slog.LevelError
 	if errors.Is(err, hook.ErrNotNeeded) {
 		level = slog.LevelInfo
 	}
-	slog.New(slog.NewTextHandler(f, nil)).Log(context.Background(), level, "hook", "error", todo.Cut(err.Error(), MaxShownError))
+	slog.New(slog.NewTextHandler(audit.File(path), nil)).Log(context.Background(), level, "hook", "error", todo.Cut(err.Error(), MaxShownError))
 }

@@ -99,7 +99,7 @@ func (a *service) serve(ctx context.Context, opens bool) error {
 	if err := app.IsReadable(s.Board.Everyone(), storeWait); err != nil {
 		a.Logger().Warn("the store cannot be read now; calls will wait for it", "error", err)
 	}
-	if wrong := app.Unsafe(ctx, a.store); wrong != "" {
+	if wrong, _ := a.store.Unsafe(ctx); wrong != "" {
 		a.Logger().Warn(wrong)
 	}
 	handler, err := a.newWeb(s)

@@ -156,7 +156,7 @@ func (r *report) lookAtStore(ctx context.Context) {
 		return
 	}
 	r.add(fine, "", "%s: opened, read and written in %s", name, time.Since(began).Round(time.Millisecond))
-	if unsafe := app.Unsafe(ctx, st); unsafe != "" {
+	if unsafe, _ := st.Unsafe(ctx); unsafe != "" {
 		r.add(warning, "set it on: ALTER SYSTEM SET … and reload; docs/operations.md", "%s", unsafe)
 	}
 	if full := r.Filling(st.Bytes()); full != "" {

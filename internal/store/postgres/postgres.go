@@ -197,10 +197,11 @@ func (s *Store) Check(ctx context.Context, found func(problem string)) (revision
 	})
 }
 
-// Unsafe names the settings of the database with which a crash loses acknowledged commits; empty for none.
-func (s *Store) Unsafe(ctx context.Context) (setting string, err error) {
-	return setting, s.call(ctx, "read settings", func() error {
-		return one(ctx, s.pool, []any{&setting}, `SELECT coalesce(string_agg(name || ' = ' || setting, ', ' ORDER BY name), '') FROM pg_settings
+// Unsafe warns of the settings of the database with which a crash loses acknowledged commits; empty for none.
+func (s *Store) Unsafe(ctx context.Context) (warning string, err error) {
+	return warning, s.call(ctx, "read settings", func() error {
+		return one(ctx, s.pool, []any{&warning}, `SELECT coalesce('the database may lose acknowledged writes when its machine fails: ' ||
+			string_agg(name || ' = ' || setting, ', ' ORDER BY name), '') FROM pg_settings
 			WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting = 'off'`)
 	})
 }
