@@ -49,11 +49,8 @@ type Settings struct {
 	SignIn                           struct { // who may use a server over HTTP
 		Tokens, Issuer, Audience, TenantClaim, ClientID, ClientSecret string
 	}
-	Notify struct { // who is sent notices of lists
-		Targets []notify.Target
-		Texts   bool
-	}
-	Operator struct { // for people who run a server for others
+	Notify   notify.Config // who is sent notices of lists; without what is known when they are sent
+	Operator struct {      // for people who run a server for others
 		Addr, Audit string
 		Drain       time.Duration
 	}

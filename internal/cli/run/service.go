@@ -170,8 +170,9 @@ func (a *service) notify(ctx context.Context, lists board.Lists) error {
 		return nil
 	}
 	ctx, stop := context.WithCancel(ctx)
-	n := notify.New(notify.Config{Lists: lists, Targets: a.Notify.Targets,
-		Texts: a.Notify.Texts, Panel: a.PublicURL, Log: a.Logger()})
+	config := a.Notify
+	config.Lists, config.Panel, config.Log = lists, a.PublicURL, a.Logger()
+	n := notify.New(config)
 	var work sync.WaitGroup
 	work.Go(func() { n.Run(ctx) })
 	a.ends = append(a.ends, work.Wait, stop)
