@@ -150,6 +150,7 @@ func TestLooksAtRest(t *testing.T) {
 			time.Sleep(wait)
 			return d.store.looks.Load() - before
 		}
+		time.Sleep(time.Second) // so that no look is at the end of a count
 		checktest.Same(d, "looks in an hour", looks(time.Hour), 720)
 		for n := range 100 {
 			d.agent(0, fmt.Sprint("chat ", n), "in_progress")
