@@ -288,35 +288,6 @@ func TestHandWithoutAgent(t *testing.T) {
 	checktest.Same(t, "edits", said(h, 2), "; ")
 }
 
-// The revision with which an agent overrode a person is known by what it overrode.
-func TestOverrode(t *testing.T) {
-	before := list("m", 1, "pending pending")
-	before.Items[0].PersonEdit = todo.PersonEdit{Text: before.Items[0].Text, Replaced: "A"}
-	before.Order = todo.PersonEdit{Replaced: "1,2", Text: "2,1"}
-	slices.Reverse(before.Items)
-	after := before
-	after.Items = slices.Clone(before.Items)
-	slices.Reverse(after.Items)
-	after.Items[0].PersonEdit.Repeats = 1
-	if !account.Repeated(before, after) || account.Repeated(after, after) || account.Repeated(after, before) {
-		t.Error("the revision with which an agent repeated what a person replaced is not known")
-	}
-	after.Items[0].Text = "A"
-	forgotten := before
-	forgotten.Order = todo.PersonEdit{} // as a store may have it of an earlier revision
-	for _, c := range []struct {
-		before, after todo.Snapshot
-		want          string
-	}{{before, after, "[1] true"}, {forgotten, after, "[1] true"}, {before, before, "[] false"}, {after, after, "[] false"}, {todo.Snapshot{}, after, "[] false"}} {
-		items, order := account.Overrode(c.before, c.after)
-		got := []string{}
-		for _, i := range items {
-			got = append(got, i.ID)
-		}
-		checktest.Same(t, "items and order", fmt.Sprint(got, order), c.want)
-	}
-}
-
 // diary is a board on which things happen at times of a day.
 type diary struct {
 	t     *testing.T

@@ -104,33 +104,3 @@ func (e Edits) OfRevision(revision int64) Fate {
 func Told(before, revision todo.Snapshot) bool {
 	return revision.Writer.Person && (before.GivenTitle != revision.GivenTitle || len(todo.Diff(before, revision)) > 0)
 }
-
-// Overrode returns the items whose change by a person an agent's revision overrode, and whether it overrode the order.
-func Overrode(before, revision todo.Snapshot) (items []todo.Item, order bool) {
-	find := todo.Near(before.Items)
-	for n, i := range revision.Items {
-		if was, ok := find(n, i.ID); ok && i.Overridden() && !was.Overridden() {
-			items = append(items, i)
-		}
-	}
-	for _, i := range revision.LeftOut() {
-		if _, was := before.Item(i.ID); was {
-			items = append(items, i)
-		}
-	}
-	// Stores may keep Order with the newest revision only.
-	before.Order = revision.Order
-	return items, revision.OrderOverridden() && len(before.Items) > 0 && !before.OrderOverridden()
-}
-
-// Repeated reports whether an agent's revision again sent what a person had replaced, although the agent was told.
-func Repeated(before, revision todo.Snapshot) bool {
-	if revision.Order.Repeats > before.Order.Repeats {
-		return true
-	}
-	find := todo.Near(append(slices.Clone(before.Items), before.Gone...))
-	return slices.ContainsFunc(append(slices.Clone(revision.Items), revision.Gone...), func(i todo.Item) bool {
-		was, _ := find(0, i.ID)
-		return i.PersonEdit.Repeats > was.PersonEdit.Repeats
-	})
-}

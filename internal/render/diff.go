@@ -128,23 +128,6 @@ func Revision(before, r todo.Snapshot, edits account.Edits, zone *time.Location,
 	if account.Told(before, r) {
 		fate = string(edits.OfRevision(r.Revision))
 	}
-	parts := []string{fmt.Sprintf("revision %d", r.Revision), r.Updated.In(zone).Format(time.DateTime), by, fate, AgainstEdits(before, r)}
+	parts := []string{fmt.Sprintf("revision %d", r.Revision), r.Updated.In(zone).Format(time.DateTime), by, fate}
 	return joined("  ", parts...), Diff(before, r, others...)
-}
-
-// AgainstEdits says in a few words that an agent's revision overrode a person's edits (of words, of order), or repeated
-// a text that a person had replaced; empty for other revisions. before is the revision before it.
-func AgainstEdits(before, revision todo.Snapshot) string {
-	items, order := account.Overrode(before, revision)
-	switch {
-	case len(items) > 0 && order:
-		return "overrode your words and order"
-	case len(items) > 0:
-		return "overrode your words"
-	case order:
-		return "overrode your order"
-	case account.Repeated(before, revision):
-		return "repeated what you replaced"
-	}
-	return ""
 }

@@ -58,9 +58,6 @@ func (page *listPage) revisionOf(before, at, by todo.Snapshot) revision {
 		besides := render.Besides(before, at, by)
 		parts, n = append(parts, besides...), n+len(besides)
 	}
-	if against := render.AgainstEdits(before, at); against != "" {
-		parts = append(parts, against)
-	}
 	r.Words, r.Size = cmp.Or(strings.Join(parts, ", "), "nothing changed"), min(bits.Len(uint(max(n, 1)-1))+1, 5)
 	if before.Revision == at.Revision {
 		r.Words = "earlier revisions are not kept"
@@ -122,7 +119,6 @@ func (page *listPage) compare(before, at todo.Snapshot) {
 	for _, d := range todo.Diff(before, at) {
 		changed[cmp.Or(d.After.ID, d.Before.ID)] = d
 	}
-	overrode, _ := account.Overrode(before, at)
 	for _, i := range items {
 		v, d := itemView{Item: i}, changed[i.ID]
 		words := verbs(d)
@@ -133,9 +129,6 @@ func (page *listPage) compare(before, at todo.Snapshot) {
 			v.was = d.Before.Text
 		}
 		v.change = strings.Join(words, ", ")
-		if d.Kind != todo.Removed && slices.ContainsFunc(overrode, func(o todo.Item) bool { return o.ID == i.ID }) {
-			v.change = "overrode your words"
-		}
 		page.items = append(page.items, v)
 	}
 }

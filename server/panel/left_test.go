@@ -356,11 +356,11 @@ func TestPanelSaysWhatBecameOfAPersonsEdit(t *testing.T) {
 	h.write()
 	has(t, h.item("2"), `<span class="yours overridden">your words, overridden</span>`, back)
 	has(t, page(t, h.list), "<dt>Order</dt><dd><bdi>yours, overridden</bdi>", "Your order of the items is overridden.", `data-edit="{&#34;do&#34;:&#34;back&#34;}" class="link end back" aria-label="Bring back your order"`,
-		"<span>rev. 4</span><span>overridden</span>", "overrode your words")
+		"<span>rev. 4</span><span>overridden</span>")
 	h.edit(`{"do":"status","id":"2","status":"completed"}`)
 	has(t, h.item("2"), "you ticked, waits to be seen", "your words, overridden", back)
 	has(t, page(t, h.list+"?revision=2"), `<span class="overridden yours">overridden</span>`)
-	has(t, page(t, h.list+"?revision=8"), `<span class="small">overrode your words</span>`, "”, overrode your order", "repeated what you replaced")
+	has(t, page(t, h.list+"?revision=8"), `<span class="small">reworded</span>`)
 
 	h.edit(`{"do":"back","id":"2"}`)
 	h.edit(`{"do":"back"}`)
