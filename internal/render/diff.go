@@ -11,26 +11,16 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Diff describes what changed between two snapshots of a list, a line for each change, those of [Besides] first:
+// Diff describes what changed between two snapshots of a list, a line for each change, those of items last:
 //
 //	title: new title
 //	~ text: pending → completed
-//	~ old text → new text
-//	~ text: moved to 2
-//	+ added text
-//	- removed text
+//	~ old text → new text: reworded
+//	+ text: added
+//	- text: removed
 //
-// An added item that is not pending has its status in brackets.
-func Diff(before, after todo.Snapshot, others ...todo.Snapshot) []string {
-	lines := Besides(before, after, others...)
-	for _, d := range todo.Diff(before, after) {
-		lines = append(lines, diffLine(d, after))
-	}
-	return lines
-}
-
-// Besides describes what changed in a list besides its items. others may have the list that replaced it.
-func Besides(before, after todo.Snapshot, others ...todo.Snapshot) (lines []string) {
+// others may have the list that replaced the later one.
+func Diff(before, after todo.Snapshot, others ...todo.Snapshot) (lines []string) {
 	if before.GivenTitle != after.GivenTitle && after.GivenTitle == "" {
 		lines = append(lines, "title taken away")
 	} else if before.GivenTitle != after.GivenTitle {
@@ -52,72 +42,45 @@ func Besides(before, after todo.Snapshot, others ...todo.Snapshot) (lines []stri
 	case before.Deleted && !after.Deleted, before.Archived && !after.Archived:
 		lines = append(lines, "brought back")
 	}
+	signs := map[todo.DiffKind]string{todo.Added: "+ ", todo.Removed: "- "}
+	for _, d := range todo.Diff(before, after) {
+		text := Safe(cmp.Or(d.After.Text, d.Before.Text))
+		if d.Kind == todo.Changed && d.Before.Text != d.After.Text {
+			text = Safe(d.Before.Text) + " → " + text
+		}
+		lines = append(lines, cmp.Or(signs[d.Kind], "~ ")+text+": "+What(d, after))
+	}
 	return lines
 }
 
-func diffLine(d todo.Difference, after todo.Snapshot) string {
-	switch d.Kind {
-	case todo.Added:
-		if d.After.Status != todo.Pending {
-			return fmt.Sprintf("+ %s (%s)", Safe(d.After.Text), StatusWord(d.After.Status))
-		}
-		return "+ " + Safe(d.After.Text)
-	case todo.Removed:
-		return "- " + Safe(d.Before.Text)
-	case todo.Moved:
-		index := slices.IndexFunc(after.Items, func(i todo.Item) bool { return i.ID == d.After.ID })
-		return fmt.Sprintf("~ %s: moved to %d", Safe(d.After.Text), index+1)
-	}
-	return "~ " + changeLine(after, d.Before, d.After)
-}
-
-func changeLine(s todo.Snapshot, before, after todo.Item) string {
-	line, what := Safe(after.Text), ""
-	if before.Text != after.Text {
-		line = Safe(before.Text) + " → " + line
-	}
+// What says how an item changed, safe to display: "added", "removed", "moved to 2", "pending → completed (why)",
+// "reworded". Of several changes it says one, and that of the text last. s is the list after the change.
+func What(d todo.Difference, s todo.Snapshot) string {
+	before, after := d.Before, d.After
 	switch {
+	case d.Kind == todo.Added && after.Status != todo.Pending:
+		return "added" + inBrackets(StatusWord(after.Status))
+	case d.Kind == todo.Added, d.Kind == todo.Removed:
+		return string(d.Kind)
+	case d.Kind == todo.Moved:
+		return fmt.Sprint("moved to ", 1+slices.IndexFunc(s.Items, func(i todo.Item) bool { return i.ID == after.ID }))
 	case before.Status != after.Status:
-		what = StatusWord(before.Status) + " → " + StatusWord(after.Status) + inBrackets(after.Reason)
+		return StatusWord(before.Status) + " → " + StatusWord(after.Status) + inBrackets(after.Reason)
 	case before.Reason != after.Reason:
-		what = StatusWord(after.Status) + inBrackets(after.Reason)
+		return StatusWord(after.Status) + inBrackets(after.Reason)
 	case Beside(s, before) != Beside(s, after):
-		what = cmp.Or(Beside(s, after), "waits for nothing")
+		return cmp.Or(Beside(s, after), "waits for nothing")
 	case before.Details != after.Details:
-		what = cmp.Or(Safe(after.Details), "no details")
-	case before.Text == after.Text:
-		what = "shown as " + Safe(after.ActiveText())
-	default:
-		return line
+		return cmp.Or(Safe(after.Details), "no details")
+	case before.Text != after.Text:
+		return "reworded"
 	}
-	return line + ": " + what
-}
-
-// LeftOut names what people added to a list and an agent left out; empty for nothing.
-func LeftOut(s todo.Snapshot) string {
-	var texts []string
-	for _, i := range s.LeftOut() {
-		texts = append(texts, i.Text)
-	}
-	return Quoted(texts...)
-}
-
-// Quoted returns the beginnings of texts in quotes, but of five or more only three: “Read”, “Write”, “Test”, 2 more.
-func Quoted(texts ...string) string {
-	var parts []string
-	for n, text := range texts {
-		if n == 3 && len(texts) > 4 {
-			parts = append(parts, fmt.Sprintf("%d more", len(texts)-n))
-			break
-		}
-		parts = append(parts, "“"+Cut(Safe(text), 40)+"”")
-	}
-	return strings.Join(parts, ", ")
+	return "shown as " + Safe(after.ActiveText())
 }
 
 // Revision returns the head of a revision in a history, as "revision 2  2026-11-29 17:03:54  Claude Code TodoWrite",
 // and what it changed. before is the revision before it, edits has the fates of people's edits, others are as in
-// [Besides].
+// [Diff].
 func Revision(before, r todo.Snapshot, edits account.Edits, zone *time.Location, others ...todo.Snapshot) (head string, changes []string) {
 	by, fate := Writer(r.Writer, Client(cmp.Or(r.Writer.Client, account.Client(r))), "you"), ""
 	if r.Writer.Person {

@@ -338,8 +338,11 @@ func (m *model) listHead(s todo.Snapshot, width int) []string {
 		said = "asks: " + render.Safe(asks)
 	} else if edits.Order == account.Overridden {
 		said = "Your order is overridden."
-	} else if out := render.LeftOut(s); out != "" {
-		said = "Overridden, you added: " + out
+	} else if out := s.LeftOut(); len(out) > 0 {
+		said = "Overridden, you added: " + render.Safe(out[0].Text)
+		if len(out) > 1 {
+			said += fmt.Sprintf(" and %d more", len(out)-1)
+		}
 	}
 	bar += " " + paint(dim, count)
 	return []string{cut(paint(dim, " "+who), width-1), " " + bar, " " + cut(paint(warn, said), width-2)}

@@ -41,24 +41,9 @@ func (page *listPage) revisionOf(before, at, by todo.Snapshot) revision {
 	if account.Told(before, at) {
 		r.Fate = page.edits.OfRevision(r.N)
 	}
-	n, items := 0, make(map[string][]string)
-	for _, d := range todo.Diff(before, at) {
-		for _, what := range verbs(d) {
-			items[what] = append(items[what], cmp.Or(d.After.Text, d.Before.Text))
-			n++
-		}
-	}
-	var parts []string
-	for _, what := range []string{"completed", "began", "blocked", "failed", "cancelled", "reopened", "reworded", "edited", "added", "removed", "moved"} {
-		if len(items[what]) > 0 {
-			parts = append(parts, what+" "+render.Quoted(items[what]...))
-		}
-	}
-	if before.Revision > 0 {
-		besides := render.Besides(before, at, by)
-		parts, n = append(parts, besides...), n+len(besides)
-	}
-	r.Words, r.Size = cmp.Or(strings.Join(parts, ", "), "nothing changed"), min(bits.Len(uint(max(n, 1)-1))+1, 5)
+	changes := render.Diff(before, at, by)
+	r.Words = cmp.Or(todo.Cut(strings.Join(changes, ", "), maxShown), "nothing changed")
+	r.Size = min(bits.Len(uint(max(len(changes), 1)-1))+1, 5)
 	if before.Revision == at.Revision {
 		r.Words = "earlier revisions are not kept"
 	}
@@ -120,15 +105,13 @@ func (page *listPage) compare(before, at todo.Snapshot) {
 		changed[cmp.Or(d.After.ID, d.Before.ID)] = d
 	}
 	for _, i := range items {
-		v, d := itemView{Item: i}, changed[i.ID]
-		words := verbs(d)
-		if d.Kind == todo.Changed && d.Before.Status != d.After.Status {
-			words[0] = render.StatusWord(d.Before.Status) + " → " + render.StatusWord(d.After.Status)
+		v := itemView{Item: i}
+		if d, isChanged := changed[i.ID]; isChanged {
+			v.change = todo.Cut(render.What(d, at), maxShown)
+			if d.Kind == todo.Changed && d.Before.Text != d.After.Text {
+				v.was = d.Before.Text
+			}
 		}
-		if d.Kind == todo.Changed && d.Before.Text != d.After.Text {
-			v.was = d.Before.Text
-		}
-		v.change = strings.Join(words, ", ")
 		page.items = append(page.items, v)
 	}
 }

@@ -343,13 +343,13 @@ func TestPanelSaysWhatBecameOfAPersonsEdit(t *testing.T) {
 	const back = `data-edit="{&#34;do&#34;:&#34;back&#34;,&#34;id&#34;:&#34;2&#34;}" class="link back small" title="Ship it &lt;now&gt;" aria-label="Bring back: Ship it &lt;now&gt;">Bring back</button>`
 	h.edit(`{"do":"text","id":"2","text":"Ship it <now>"}`)
 	h.edit(`{"do":"rename","text":"Mine"}`)
-	has(t, h.item("2"), `<span class="yours">you reworded, waits to be seen</span>`, "!Bring back")
+	has(t, h.item("2"), `<span class="yours">you: reworded, waits to be seen</span>`, "!Bring back")
 	has(t, page(t, h.list), "will see your 2 changes", "you renamed, waits to be seen", "<span>rev. 2</span><span>waits to be seen</span>", `<span>rev. 1</span></span>`)
 	h.write()
 	has(t, h.item("2"), `<span class="small seen">your words, seen</span>`, "!Bring back", "!waits")
 	has(t, page(t, h.list), "!waits to be seen", "!you renamed", "<span>rev. 2</span><span>seen</span>")
 	h.edit(`{"do":"move","id":"3","to":0}`)
-	has(t, h.item("3"), "you moved, waits to be seen")
+	has(t, h.item("3"), "you: moved to 1, waits to be seen")
 	has(t, page(t, h.list), "<dt>Order</dt><dd><bdi>yours, waits to be seen</bdi>")
 	h.insist()
 	has(t, page(t, h.list), "<dt>Order</dt><dd><bdi>yours, seen</bdi>")
@@ -358,7 +358,7 @@ func TestPanelSaysWhatBecameOfAPersonsEdit(t *testing.T) {
 	has(t, page(t, h.list), "<dt>Order</dt><dd><bdi>yours, overridden</bdi>", "Your order of the items is overridden.", `data-edit="{&#34;do&#34;:&#34;back&#34;}" class="link end back" aria-label="Bring back your order"`,
 		"<span>rev. 4</span><span>overridden</span>")
 	h.edit(`{"do":"status","id":"2","status":"completed"}`)
-	has(t, h.item("2"), "you ticked, waits to be seen", "your words, overridden", back)
+	has(t, h.item("2"), "you: pending → completed, waits to be seen", "your words, overridden", back)
 	has(t, page(t, h.list+"?revision=2"), `<span class="overridden yours">overridden</span>`)
 	has(t, page(t, h.list+"?revision=8"), `<span class="small">reworded</span>`)
 

@@ -1,7 +1,6 @@
 package panel
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -110,17 +109,13 @@ func (p *Panel) pageOf(ctx context.Context, lists board.Lists, f account.Group, 
 	return page, err
 }
 
-// yourVerbs replaces some of [verbs] for a person's edits.
-var yourVerbs = map[string]string{string(todo.Completed): "ticked", "edited": "changed"}
-
 // addItems adds the items as they stand, with a person's edits that the agent has not seen.
 func (page *listPage) addItems(saw todo.Snapshot) {
 	l, state := page.Main, page.States[page.Main.List.ID].State
 	page.version = fmt.Sprint(page.Seq(), ".", page.edits.Saw, ".", digestOf(fmt.Sprint(page.States, page.inTurn)))
 	yours := make(map[string]string)
 	for _, d := range todo.Diff(saw, l) {
-		verb := verbs(d)[0]
-		yours[d.After.ID] = "you " + cmp.Or(yourVerbs[verb], verb) + ", " + string(account.Waits)
+		yours[d.After.ID] = "you: " + todo.Cut(render.What(d, l), maxShown) + ", " + string(account.Waits)
 	}
 	for _, i := range l.Items {
 		page.items = append(page.items, itemView{Item: i, rests: state.Rests(), yours: yours[i.ID], beside: render.Beside(l, i)})

@@ -299,8 +299,8 @@ func TestPanelBringsBack(t *testing.T) {
 	}
 	h.edit(`{"do":"text","id":"2","text":"Ship when Ann says so"}`)
 	h.edit(`{"do":"move","id":"3","to":0}`)
-	label("2", "you reworded, waits to be seen")
-	label("3", "you moved, waits to be seen")
+	label("2", "you: reworded, waits to be seen")
+	label("3", "you: moved to 1, waits to be seen")
 	h.write() // it changes nothing: the page learns that the agent knows
 	label("2", "your words, seen")
 	label("3", "")
@@ -312,7 +312,7 @@ func TestPanelBringsBack(t *testing.T) {
 	before := servertest.Eval[float64](t, ctx, top)
 	servertest.Do(t, ctx, chromedp.Click("#i-2 .back"))
 	servertest.Until(t, ctx, `document.querySelector('#i-2 bdi').textContent === 'Ship when Ann says so' && !document.querySelector('#i-2 .back') && document.getElementById('toast').innerText.includes('Brought back “Ship when Ann says so”')`)
-	label("2", "you reworded, waits to be seen")
+	label("2", "you: reworded, waits to be seen")
 	servertest.Until(t, ctx, `document.getElementById('unseen') !== null`)
 	if bar := servertest.Eval[float64](t, ctx, `document.getElementById('unseen').offsetHeight + 8`); servertest.Eval[float64](t, ctx, top)-before != bar {
 		t.Errorf("beside the bar of %g px the row below moved from %g to %g", bar, before, servertest.Eval[float64](t, ctx, top))

@@ -70,8 +70,8 @@ func TestPanelHistory(t *testing.T) {
 	width := servertest.Eval[float64](t, ctx, `document.getElementById('ticks').getBoundingClientRect().width`)
 	key("[")
 	servertest.Until(t, ctx, fmt.Sprintf(at, 2, 3)+` && document.getElementById('status-text').textContent === 'Old revision'`)
-	servertest.Until(t, ctx, `[...document.querySelectorAll('#items li')].map((li) => li.querySelector('bdi').textContent + ': ' + li.querySelector('.small').textContent).sort().join() === 'First: removed,Step: added'`)
-	if tick := servertest.Eval[string](t, ctx, `document.querySelector('#ticks [aria-current]').getAttribute('aria-label')`); tick != "Revision 2, Claude Code, added “Step”, removed “First”" {
+	servertest.Until(t, ctx, `[...document.querySelectorAll('#items li')].map((li) => li.querySelector('bdi').textContent + ': ' + li.querySelector('.small').textContent).sort().join() === 'First: removed,Step: added (in progress)'`)
+	if tick := servertest.Eval[string](t, ctx, `document.querySelector('#ticks [aria-current]').getAttribute('aria-label')`); tick != "Revision 2, Claude Code, + Step: added (in progress), - First: removed" {
 		t.Errorf("the tick says %q", tick)
 	}
 	key(kb.ArrowLeft)
@@ -141,7 +141,7 @@ func TestPanelEdit(t *testing.T) {
 	empty()
 	servertest.Do(t, ctx, chromedp.SendKeys("#i-2 .field", "Two, but better\r"))
 	texts("One,From <b>me</b>,Two, but better")
-	servertest.Until(t, ctx, `[...document.querySelectorAll('.yours')].map((e) => e.textContent).join('|') === 'you ticked, waits to be seen|you added, waits to be seen|you reworded, waits to be seen' && document.getElementById('unseen').innerText.includes('Claude Code will see your 4 changes with its next write')`)
+	servertest.Until(t, ctx, `[...document.querySelectorAll('.yours')].map((e) => e.textContent).join('|') === 'you: pending → completed, waits to be seen|you: added, waits to be seen|you: reworded, waits to be seen' && document.getElementById('unseen').innerText.includes('Claude Code will see your 4 changes with its next write')`)
 	checktest.Has(t, "the agent's result", agent(servertest.Todos("pending", "One", "Two", "Three", "Four")),
 		`The user changed the list: set "One" to completed, added "From <b>me</b>", reworded "Two" to "Two, but better", removed "Three"`)
 	texts("One,From <b>me</b>,Two, but better,Four")

@@ -175,25 +175,6 @@ var (
 		todo.Failed: "Failed", todo.Cancelled: "Cancelled", todo.Blocked: "Blocked"}
 	stateWords = map[todo.State]string{todo.Working: "Working", todo.Idle: "Idle", todo.Waiting: "Waiting for you",
 		todo.LeftOpen: "Left open", todo.Away: "Archived", todo.Finished: "Finished", todo.InVain: "Failed"}
-	// newStatus has a verb for a change to a status, where the verb differs from the status's name.
-	newStatus = map[todo.Status]string{todo.InProgress: "began", todo.Pending: "reopened"}
 )
-
-// verbs returns a verb for each way in which an item changed; the verb of a new status is first.
-func verbs(d todo.Difference) (out []string) {
-	if d.Kind != todo.Changed {
-		return []string{string(d.Kind)}
-	}
-	if d.Before.Status != d.After.Status {
-		out = append(out, cmp.Or(newStatus[d.After.Status], string(d.After.Status)))
-	}
-	if d.Before.Text != d.After.Text {
-		out = append(out, "reworded")
-	}
-	if len(out) == 0 {
-		out = append(out, "edited")
-	}
-	return out
-}
 
 func count(n int, noun string) string { return render.Count(n, noun, noun+"s") }
