@@ -80,9 +80,9 @@ var looks = map[todo.Status]look{
 	todo.Cancelled:  {"[-]", "⊘", "9;90"}, // grey, struck
 }
 
-// StatusLine summarizes a list in one line: its counts, and what its agent asks, else the current item, the next
-// pending one or the first blocked one: "3/7 Writing tests", "7/7 done", "6/7 done, 1 failed". For a chat without a
-// list it returns the title, for an empty list "". Cancelled items do not count.
+// StatusLine summarizes a list in one line: its counts, and what its agent asks, else the item that it is at, see
+// [todo.Snapshot.At]: "3/7 Writing tests", "7/7 done", "6/7 done, 1 failed". For a chat without a list it returns the
+// title, for an empty list "". Cancelled items do not count.
 func StatusLine(s todo.Snapshot, asks string) string {
 	if s.IsChat() {
 		return cmp.Or(question(asks), Safe(s.Title()))
@@ -91,15 +91,14 @@ func StatusLine(s todo.Snapshot, asks string) string {
 		return ""
 	}
 	n, text := s.Progress(), "done"
-	if asks != "" {
+	switch item, isOpen := s.At(); {
+	case asks != "":
 		text = question(asks)
-	} else if item, ok := s.Current(); ok {
-		text = Safe(item.Title())
-	} else if item, ok := s.Next(todo.Pending); ok {
-		text = Safe(item.Text)
-	} else if item, ok := s.Next(todo.Blocked); ok {
+	case item.Status == todo.Blocked:
 		text = "blocked: " + Safe(item.Text) + inBrackets(item.Reason)
-	} else if n.Failed > 0 {
+	case isOpen:
+		text = Safe(item.Title())
+	case n.Failed > 0:
 		text = fmt.Sprintf("done, %d failed", n.Failed)
 	}
 	return fmt.Sprintf("%d/%d %s", n.Done, n.Total, text)

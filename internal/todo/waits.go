@@ -31,21 +31,23 @@ func OpenWaits(items []Item) func(Item) []Item {
 	}
 }
 
-// Next returns the first open item with a status (empty: any) that waits for no other, else the first with the status.
-func (s Snapshot) Next(status Status) (item Item, ok bool) {
+// At returns the item that the list is at: the current one, else the first blocked one, else the first open one that
+// waits for no other, else the first open one. ok is false if no item is open.
+func (s Snapshot) At() (item Item, ok bool) {
+	if item, ok = s.Current(); ok {
+		return item, true
+	}
 	waiting := OpenWaits(s.Items)
-	for _, i := range s.Items {
-		if i.Status.Settled() || status != "" && i.Status != status {
-			continue
-		}
-		if len(waiting(i)) == 0 {
-			return i, true
-		}
-		if !ok {
-			item, ok = i, true
+	for _, is := range []func(Item) bool{
+		func(i Item) bool { return i.Status == Blocked },
+		func(i Item) bool { return !i.Status.Settled() && len(waiting(i)) == 0 },
+		func(i Item) bool { return !i.Status.Settled() },
+	} {
+		if n := slices.IndexFunc(s.Items, is); n >= 0 {
+			return s.Items[n], true
 		}
 	}
-	return item, ok
+	return Item{}, false
 }
 
 // link sets WaitsFor of the items of lines. The lines name the items waited for by the ids that the view shows. idOf

@@ -127,11 +127,10 @@ func (m *model) boardLines(f account.Group, apart string, width int, selected bo
 	}
 	title := cut(paint(titleRole, listName(f.Main)), width-4-render.Cells(right))
 	lines := []string{spread(cursor+sign+" "+title, right+" ", width)}
-	question, item := render.Question(f), focusItem(f.Main)
-	if question != "" {
+	if question := render.Question(f); question != "" {
 		lines = append(lines, "     "+cut(paint(warn, question), width-6))
 	}
-	if selected && m.width < twoPanes && item.ID != "" && item.Status != todo.Blocked && !item.Status.Settled() {
+	if item, isOpen := f.Main.At(); selected && m.width < twoPanes && isOpen && item.Status != todo.Blocked {
 		look := itemLooks[item.Status]
 		lines = append(lines, "     "+look.sign+" "+cut(paint(look.text, render.Safe(item.Title())), width-8))
 	}
@@ -275,27 +274,14 @@ var itemLooks = map[todo.Status]look{
 
 // subLine draws a sub-agent's list in one line: name, current item, progress.
 func (m *model) subLine(s todo.Snapshot, width int) string {
-	doing, look := "", accent
-	if s.Open() {
-		doing = render.Safe(focusItem(s).Title())
-	}
+	look := accent
 	if m.standing(s).State.Rests() {
 		look = dim
 	}
 	name := "↳ " + render.Cut(listName(s), max(width/3, 8))
 	left := max(width-render.Cells(name)-2-noteWidth, 0)
-	return spread(paint(look, name)+"  "+cut(paint(plainText, doing), left), paint(dim, progress(s)), width-1)
-}
-
-// focusItem returns the current item, else the next one, else the first; zero for an empty list.
-func focusItem(s todo.Snapshot) (item todo.Item) {
-	if current, ok := s.Current(); ok {
-		return current
-	}
-	if next, ok := s.Next(""); ok || len(s.Items) == 0 {
-		return next
-	}
-	return s.Items[0]
+	at, _ := s.At()
+	return spread(paint(look, name)+"  "+render.Cut(render.Safe(at.Title()), left), paint(dim, progress(s)), width-1)
 }
 
 // listLines draws a list. focused is true if the keys act on it.
@@ -312,7 +298,8 @@ func (m *model) listLines(width, height int, focused bool) []string {
 	height -= len(head)
 	p := &m.list
 	if !focused {
-		selected := near(focusItem(s).ID, height/3)
+		at, _ := s.At()
+		selected := near(at.ID, height/3)
 		p = &selected
 	}
 	return append(head, p.lines(rows, height)...)

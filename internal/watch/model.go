@@ -155,7 +155,10 @@ func (m *model) states(lists ...todo.Snapshot) map[string]todo.Standing {
 }
 
 // open opens a list.
-func (m *model) open(id string) { m.opened, m.list = id, near(focusItem(m.lists[id]).ID, 2) }
+func (m *model) open(id string) {
+	at, _ := m.lists[id].At()
+	m.opened, m.list = id, near(at.ID, 2)
+}
 
 // shown returns the list that keys act on: the opened one, else the selected one.
 func (m *model) shown() (todo.Snapshot, bool) {
@@ -237,11 +240,10 @@ func pastTense(e edit, before todo.Snapshot) string {
 func toggle(status todo.Status) func(*model) {
 	return func(m *model) {
 		s, _ := m.shown()
-		id := m.list.cursor
+		item, ok := s.Item(m.list.cursor)
 		if m.opened == "" {
-			id = focusItem(s).ID
+			item, ok = s.At()
 		}
-		item, ok := s.Item(id)
 		if !ok {
 			m.say(dim, "No item is selected.")
 			return

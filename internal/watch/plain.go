@@ -89,9 +89,6 @@ func (m *model) events(before, l todo.Snapshot, stood Standing, known bool) []st
 		return events
 	}
 	f := m.group(l)
-	doing := render.Question(f)
-	if l.Open() {
-		doing = cmp.Or(doing, render.Safe(focusItem(l).Title()))
-	}
-	return []string{strings.TrimSuffix(string(f.State())+": "+doing, ": ")}
+	at, _ := l.At()
+	return []string{strings.TrimSuffix(string(f.State())+": "+cmp.Or(render.Question(f), render.Safe(at.Title())), ": ")}
 }

@@ -68,18 +68,21 @@ func (d drawing) subLine(f *account.Group, s todo.Snapshot) Node {
 	return Group{glyph("sub"), B(agent), formatted(at, Class("cut")), progressOf(progress, "/")}
 }
 
-// at says what the agent asks, what it works on, or where it stopped; empty for a finished list.
+// at says what the agent asks, or at which item the list is; empty if no item is open.
 func (d drawing) at(f *account.Group) string {
 	if text := asked(f); text != "" {
 		return text
 	}
-	if now, ok := nowOf(f); ok {
-		return short(now.Title())
-	}
-	if f.State().Ended() {
+	switch item, isOpen := f.Main.At(); {
+	case !isOpen:
 		return ""
+	case item.Status == todo.Pending:
+		return "next: " + short(item.Text)
+	case f.States[f.Main.List.ID].State.Rests():
+		return "stopped at: " + short(item.Text)
+	default:
+		return short(item.Title())
 	}
-	return stoppedAt(f.Main)
 }
 
 func (d drawing) cardItem(v itemView) Node {

@@ -210,7 +210,7 @@ func TestPanelSendsWhatWasLeftOpen(t *testing.T) {
 	if d := nextDrawn(t, b); d.ID != second || !strings.Contains(d.Pieces["row-"+second], `data-state="working"`) || !strings.Contains(d.Pieces["card-"+second], "Raising the mast") {
 		t.Errorf("the second plan: %+v", d)
 	}
-	has(t, element(t, page(t, base), "li", "row-"+first), `data-state="left open"`, "!stopped at") // its title says it
+	has(t, element(t, page(t, base), "li", "row-"+first), `data-state="left open"`, "stopped at: Lay the keel")
 	has(t, sent(own), "list ", "Left open")
 }
 

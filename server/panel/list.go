@@ -214,8 +214,8 @@ func overridden(id, item, name string, text Node, mayComeBack bool) Node {
 // leftBar draws the bar of a list that was left open: where its work ended, and how to take it up.
 func (page *listPage) leftBar() Node {
 	where := Group{Text("Left open. ")}
-	if stopped := stoppedAt(page.Main); stopped != "" {
-		where = Group{Text("Left open, "), formatted(stopped), Text(". ")}
+	if at := page.drawing.at(&page.Group); at != "" {
+		where = Group{Text("Left open, "), formatted(at), Text(". ")}
 	}
 	command, open := takenUp(&page.Group)
 	button := func(what, name string) Node {

@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/account"
@@ -78,32 +77,6 @@ func asked(f *account.Group) string {
 	return agentOf(l).Name + " asks: " + render.Safe(asks)
 }
 
-// nowOf returns the item that the agent works on, or waits for; ok is false for none.
-func nowOf(f *account.Group) (item todo.Item, ok bool) {
-	item, ok = f.Main.Current()
-	if list, awaited, waits := f.Waits(); !ok && waits && list.List.ID == f.Main.List.ID {
-		item, ok = awaited, true
-	}
-	return item, ok && !f.States[f.Main.List.ID].State.Rests()
-}
-
-// stoppedAt says where the work on a list ended; empty if the title says the same.
-func stoppedAt(l todo.Snapshot) string {
-	if item, ok := l.Current(); ok && strings.HasPrefix(l.Title(), todo.OneLine(item.Text, todo.MaxTitle)) {
-		return ""
-	} else if ok {
-		return "stopped at: " + short(item.Text)
-	}
-	next, isOpen := l.Next("")
-	switch n := l.Counts(); {
-	case !isOpen:
-		return ""
-	case n[todo.Completed]+n[todo.Failed]+n[todo.Cancelled] == 0:
-		return "not started"
-	}
-	return "next: " + short(next.Text)
-}
-
 func laterOf(i todo.Item) itemView {
 	return itemView{Item: i, rests: true, later: true, yours: "after this turn"}
 }
@@ -111,14 +84,14 @@ func laterOf(i todo.Item) itemView {
 // cardItems returns the items on a list's card: those in progress, failed or blocked, ready, and waiting for
 // others; and how many open items it leaves out.
 func cardItems(f *account.Group) (items []itemView, more int) {
-	present, isPresent := nowOf(f)
+	at, _ := f.Main.At()
 	rests := f.States[f.Main.List.ID].State.Rests()
 	var now, also, trouble, next, waits, later []itemView
 	waiting := todo.OpenWaits(f.Main.Items)
 	for _, i := range f.Main.Items {
 		part, most := &next, openOnCard
 		switch {
-		case isPresent && i.ID == present.ID:
+		case i.ID == at.ID && i.Status != todo.Pending && !rests:
 			part = &now
 		case i.Status == todo.InProgress:
 			part, most = &also, troubleOnCard
