@@ -125,7 +125,7 @@ func (m *model) boardLines(f account.Group, apart string, width int, selected bo
 	if apart != "" {
 		right = paint(dim, apart) + right
 	}
-	title := cut(paint(titleRole, listName(f.Main)), width-4-render.Cells(right))
+	title := cut(paint(titleRole, render.ListTitle(f.Main)), width-4-render.Cells(right))
 	lines := []string{spread(cursor+sign+" "+title, right+" ", width)}
 	if question := render.Question(f); question != "" {
 		lines = append(lines, "     "+cut(paint(warn, question), width-6))
@@ -278,7 +278,7 @@ func (m *model) subLine(s todo.Snapshot, width int) string {
 	if m.standing(s).State.Rests() {
 		look = dim
 	}
-	name := "↳ " + render.Cut(listName(s), max(width/3, 8))
+	name := "↳ " + render.Cut(cmp.Or(render.Safe(s.List.Agent), render.ListTitle(s)), max(width/3, 8))
 	left := max(width-render.Cells(name)-2-noteWidth, 0)
 	at, _ := s.At()
 	return spread(paint(look, name)+"  "+render.Cut(render.Safe(at.Title()), left), paint(dim, progress(s)), width-1)

@@ -63,7 +63,7 @@ func (m *model) listPane(width, height int) []string {
 	if !ok && m.opened == "" {
 		return framed("", false, width, height, nil)
 	}
-	return framed(listName(s), m.opened != "", width, height, m.listLines(width-2, height-2, m.opened != ""))
+	return framed(render.ListTitle(s), m.opened != "", width, height, m.listLines(width-2, height-2, m.opened != ""))
 }
 
 // framed draws a border with a title around lines.
@@ -98,11 +98,11 @@ func (m *model) topLine() string {
 		lamp = paint(dim, "○ connecting…")
 	}
 	lamp = cut(lamp, max(m.width-12, 6))
-	left := join("  ", m.width-render.Cells(lamp)-3, append([]string{paint(bold, " todo-mcp")}, m.summary()...)...)
-	return spread(left, lamp+" ", m.width)
+	left := strings.Join(append([]string{paint(bold, " todo-mcp")}, m.summary()...), "  ")
+	return spread(cut(left, m.width-render.Cells(lamp)-3), lamp+" ", m.width)
 }
 
-// bottomLine returns the last line: the search, a note, or as many keys as fit.
+// bottomLine returns the last line: the search, a note, or the keys.
 func (m *model) bottomLine() string {
 	switch {
 	case m.searching:
@@ -122,7 +122,7 @@ func (m *model) bottomLine() string {
 			keys = append(keys, b.short)
 		}
 	}
-	return paint(dim, " "+join("  ", m.width-1, keys...))
+	return paint(dim, render.Cut(" "+strings.Join(keys, "  "), m.width))
 }
 
 // row is an entry of a pane, of one or more lines.
@@ -239,7 +239,7 @@ func (m *model) showHistory(revisions []todo.Snapshot, err error) {
 		return
 	}
 	newest := revisions[len(revisions)-1]
-	m.page = &page{title: "History of " + listName(newest)}
+	m.page = &page{title: "History of " + render.ListTitle(newest)}
 	for i, r := range slices.Backward(revisions) {
 		var before todo.Snapshot
 		if i > 0 {

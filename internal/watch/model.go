@@ -131,18 +131,13 @@ func (m *model) openWanted() {
 	}
 }
 
-// standing returns the state of a list, without its sub-agents' lists. Until the source has sent a list's state, its
-// agent counts as here, but that of a chat without a list as away. The agent of an archived list is always away.
+// standing returns the state of a list, without its sub-agents' lists: what the source said, if that is not known
+// better. Until the source has said it, the agent counts as here, but that of a chat without a list as away.
 func (m *model) standing(s todo.Snapshot) todo.Standing {
-	said, isSaid := m.standings[s.List.ID]
-	agent := todo.Agent{Here: !s.Archived && !said.State.Rests() && (isSaid || !s.IsChat()), Asks: said.Asks, Since: said.Since}
-	switch said.State {
-	case todo.Working:
-		agent.Doing, agent.Since = todo.Works, m.now
-	case todo.Idle:
-		agent.Doing = todo.Rests
+	if said := m.standings[s.List.ID]; said.State != "" && !s.Done() && !s.Archived {
+		return said.Standing
 	}
-	return s.Stands(agent, m.now)
+	return s.Stands(todo.Agent{Here: !s.Archived && !s.IsChat()}, m.now)
 }
 
 // states returns the state of each list by its id. The states of its sub-agents' lists do not count.

@@ -70,7 +70,7 @@ func (m *model) print(lists []todo.Snapshot, stood map[string]Standing, all bool
 }
 
 func (m *model) plainLine(l todo.Snapshot, event string) string {
-	return fmt.Sprintf("%s  %s  %s  %s\n", l.Updated.In(m.now.Location()).Format(time.DateTime), listName(l), progress(l), event)
+	return fmt.Sprintf("%s  %s  %s  %s\n", l.Updated.In(m.now.Location()).Format(time.DateTime), render.ListTitle(l), progress(l), event)
 }
 
 // events returns what happened to a list, or its state if it is new.

@@ -134,19 +134,6 @@ func spread(left, right string, width int) string {
 	return left + strings.Repeat(" ", max(width-render.Cells(left+right), 0)) + right
 }
 
-// join joins painted parts to at most width cells. It cuts the first part if necessary, and drops parts that do not fit.
-func join(separator string, width int, parts ...string) string {
-	line := ""
-	for n, p := range parts {
-		if n == 0 {
-			line = cut(p, width)
-		} else if render.Cells(line+separator+p) <= width {
-			line += separator + p
-		}
-	}
-	return line
-}
-
 // maxWrapped limits the lines of an item that is not shown whole.
 const maxWrapped = 3
 
@@ -170,14 +157,6 @@ func wrap(text string, width, limit int) []string {
 		lines = append(lines, head)
 	}
 	return append(lines, cut(text, width))
-}
-
-// listName returns the agent of a sub-agent's list, else the title.
-func listName(s todo.Snapshot) string {
-	if s.List.Agent != "" {
-		return render.Safe(s.List.Agent)
-	}
-	return render.Safe(s.Title())
 }
 
 func progress(s todo.Snapshot) string {
