@@ -104,3 +104,31 @@ func (e Edits) OfRevision(revision int64) Fate {
 func Told(before, revision todo.Snapshot) bool {
 	return revision.Writer.Person && (before.GivenTitle != revision.GivenTitle || len(todo.Diff(before, revision)) > 0)
 }
+
+// ListState is how a list stands, an element of the answer of /api/states.
+type ListState struct {
+	List string `json:"list"`
+	todo.Standing
+	Group  todo.State `json:"group,omitempty"`  // of a main list with its sub-agents', if it differs
+	Client string     `json:"client,omitempty"` // whose agent works on the list
+	Edits             // what became of people's changes
+}
+
+// ListStates returns how the lists of groups stand, but none of [Group.Away]. saw is [board.Lists.Saw].
+func ListStates(groups []Group, saw func(todo.Snapshot) (todo.Snapshot, error)) ([]ListState, error) {
+	out := make([]ListState, 0, len(groups))
+	for _, f := range groups {
+		for n, l := range f.Lists() {
+			seen, err := saw(l)
+			if err != nil {
+				return nil, err
+			}
+			s := ListState{List: l.List.ID, Standing: f.States[l.List.ID], Client: Client(l), Edits: EditsOf(seen, l)}
+			if group := f.State(); n == 0 && group != s.State {
+				s.Group = group
+			}
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}

@@ -68,24 +68,10 @@ func New(server, token string) (*Client, error) {
 // Where returns the server's address for display, without the password.
 func (c *Client) Where() string { return render.Safe(c.base.Redacted()) }
 
-// Standing is the state of a list and the fate of people's edits.
-type Standing struct {
-	todo.Standing
-	account.Edits
-}
-
-// Standings returns the standings of all open lists by id; it ignores its argument.
-func (c *Client) Standings(ctx context.Context, _ []todo.Snapshot) (map[string]Standing, error) {
-	var standings []struct {
-		List string `json:"list"`
-		Standing
-	}
-	_, err := c.call(ctx, "api/states", nil, &standings)
-	out := make(map[string]Standing, len(standings))
-	for _, s := range standings {
-		out[s.List] = s.Standing
-	}
-	return out, err
+// Standings returns how all open lists stand; it ignores its argument.
+func (c *Client) Standings(ctx context.Context, _ []todo.Snapshot) (states []account.ListState, err error) {
+	_, err = c.call(ctx, "api/states", nil, &states)
+	return states, err
 }
 
 // Edit makes a person's edit. The outcome has only After and Changed.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/todo-mcp/todo-mcp/internal/account"
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/render"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
@@ -17,10 +18,10 @@ type model struct {
 	width, height int
 	sourceName    string // for people
 
-	lists     map[string]todo.Snapshot // by id
-	standings map[string]Standing      // by list id
-	loaded    bool                     // lists were received
-	lost      error                    // why the source is not connected; nil if it is
+	lists     map[string]todo.Snapshot     // by id
+	standings map[string]account.ListState // by list id
+	loaded    bool                         // lists were received
+	lost      error                        // why the source is not connected; nil if it is
 
 	wanted string // a list to open first, as the user named it; may be empty
 	board  pane   // of lists, by id
@@ -38,7 +39,7 @@ type model struct {
 }
 
 func newModel(o Options) *model {
-	return &model{wanted: o.List, sourceName: render.Safe(o.Where), lists: map[string]todo.Snapshot{}, standings: map[string]Standing{}}
+	return &model{wanted: o.List, sourceName: render.Safe(o.Where), lists: map[string]todo.Snapshot{}, standings: map[string]account.ListState{}}
 }
 
 func (m *model) say(r role, text string) { m.note = paint(r, " "+text) }
@@ -85,13 +86,21 @@ func (m *model) receiveLists(lists []todo.Snapshot, all bool) {
 }
 
 // receiveStandings replaces the standings, and rings when an agent begins to ask.
-func (m *model) receiveStandings(standings map[string]Standing) {
+func (m *model) receiveStandings(standings map[string]account.ListState) {
 	for id, now := range standings {
 		if m.loaded && now.Asks != "" && m.standings[id].Asks == "" {
 			m.effect.bell = true
 		}
 	}
 	m.standings = standings
+}
+
+func byList(states []account.ListState) map[string]account.ListState {
+	out := make(map[string]account.ListState, len(states))
+	for _, s := range states {
+		out[s.List] = s
+	}
+	return out
 }
 
 // isNews reports whether a person wants to hear of a change: a main list was finished, or an item failed or was

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/todo-mcp/todo-mcp/internal/account"
 	"github.com/todo-mcp/todo-mcp/internal/render"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
@@ -21,8 +22,8 @@ func Plain(ctx context.Context, source Source, out, errOut io.Writer, o Options)
 	defer stop(nil)
 	m := newModel(o)
 	err := source.Follow(following, func(lists []todo.Snapshot, all bool) {
-		said, _ := source.Standings(following, lists) // an error only makes states less exact
-		stood := maps.Clone(m.standings)
+		states, _ := source.Standings(following, lists) // an error only makes states less exact
+		said, stood := byList(states), maps.Clone(m.standings)
 		for _, l := range lists {
 			m.standings[l.List.ID] = said[l.List.ID]
 		}
@@ -49,7 +50,7 @@ func Plain(ctx context.Context, source Source, out, errOut io.Writer, o Options)
 }
 
 // print returns the lines for new and changed lists: the named one, or all that are or were on the board.
-func (m *model) print(lists []todo.Snapshot, stood map[string]Standing, all bool) string {
+func (m *model) print(lists []todo.Snapshot, stood map[string]account.ListState, all bool) string {
 	previous := maps.Clone(m.lists)
 	m.receiveLists(lists, all)
 	var b strings.Builder
@@ -74,7 +75,7 @@ func (m *model) plainLine(l todo.Snapshot, event string) string {
 }
 
 // events returns what happened to a list, or its state if it is new.
-func (m *model) events(before, l todo.Snapshot, stood Standing, known bool) []string {
+func (m *model) events(before, l todo.Snapshot, stood account.ListState, known bool) []string {
 	if known {
 		events, stands := render.Diff(before, l, m.lists[l.ReplacedBy]), m.standings[l.List.ID]
 		switch {

@@ -30,7 +30,6 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/account"
 	"github.com/todo-mcp/todo-mcp/internal/board"
-	"github.com/todo-mcp/todo-mcp/internal/remote"
 	"github.com/todo-mcp/todo-mcp/internal/render"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
@@ -100,7 +99,7 @@ func (v *viewer) follow(ctx context.Context) error {
 	show := func(lists []todo.Snapshot, all bool) {
 		if all {
 			if standings, err := v.source.Standings(ctx, lists); err == nil {
-				v.update(ctx, func() { v.receiveStandings(standings) })
+				v.update(ctx, func() { v.receiveStandings(byList(standings)) })
 			}
 		}
 		v.update(ctx, func() { v.stale = true; v.receiveLists(lists, all) })
@@ -178,11 +177,11 @@ func (v *viewer) askStandings(ctx context.Context) <-chan time.Time {
 	}
 	lists := slices.Collect(maps.Values(v.lists))
 	v.asking, v.stale = true, false
-	ask(ctx, v, func() (map[string]Standing, error) { return v.source.Standings(ctx, lists) },
-		func(standings map[string]Standing, err error) {
+	ask(ctx, v, func() ([]account.ListState, error) { return v.source.Standings(ctx, lists) },
+		func(standings []account.ListState, err error) {
 			v.asking, v.asked = false, time.Now()
 			if err == nil && v.lost == nil {
-				v.receiveStandings(standings)
+				v.receiveStandings(byList(standings))
 			}
 		})
 	return nil
@@ -283,14 +282,11 @@ type Source interface {
 	Follow(ctx context.Context, show func(lists []todo.Snapshot, all bool), lost func(error)) error
 	// History returns the kept revisions of a list, oldest first.
 	History(ctx context.Context, list string) ([]todo.Snapshot, error)
-	// Standings returns the states of lists by id. Lists without open items may be missing.
-	Standings(ctx context.Context, lists []todo.Snapshot) (map[string]Standing, error)
+	// Standings returns how lists stand. Archived ones and those without open items may be missing.
+	Standings(ctx context.Context, lists []todo.Snapshot) ([]account.ListState, error)
 	// Edit makes an edit. Of the outcome, After and Changed are always set.
 	Edit(ctx context.Context, list string, e todo.Edit) (board.Outcome, error)
 }
-
-// Standing is the state of a list, and what became of a person's edits.
-type Standing = remote.Standing
 
 // maxLists limits the lists that are read at the start, most recently changed first.
 const maxLists = 2000
@@ -325,21 +321,13 @@ func (l Local) History(ctx context.Context, list string) ([]todo.Snapshot, error
 }
 
 // Standings implements [Source].
-func (l Local) Standings(ctx context.Context, lists []todo.Snapshot) (map[string]Standing, error) {
+func (l Local) Standings(ctx context.Context, lists []todo.Snapshot) ([]account.ListState, error) {
 	lists = slices.DeleteFunc(slices.Clone(lists), todo.Snapshot.Settled)
 	states, err := l.Lists.States(ctx, lists...)
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[string]Standing, len(lists))
-	for _, s := range lists {
-		saw, err := l.Lists.Saw(ctx, s)
-		if err != nil {
-			return nil, err
-		}
-		out[s.List.ID] = Standing{Standing: states[s.List.ID], Edits: account.EditsOf(saw, s)}
-	}
-	return out, nil
+	return account.ListStates(account.Groups(lists, states), func(s todo.Snapshot) (todo.Snapshot, error) { return l.Lists.Saw(ctx, s) })
 }
 
 // Edit implements [Source].

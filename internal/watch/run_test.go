@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/todo-mcp/todo-mcp/internal/account"
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/remote"
@@ -77,7 +78,7 @@ func TestRun(t *testing.T) {
 // scripted is a source that does what its functions say.
 type scripted struct {
 	Source
-	standings map[string]Standing
+	standings []account.ListState
 	follow    func(show func([]todo.Snapshot, bool), lost func(error)) error
 }
 
@@ -85,7 +86,7 @@ func (s scripted) Follow(_ context.Context, show func([]todo.Snapshot, bool), lo
 	return s.follow(show, lost)
 }
 
-func (s scripted) Standings(context.Context, []todo.Snapshot) (map[string]Standing, error) {
+func (s scripted) Standings(context.Context, []todo.Snapshot) ([]account.ListState, error) {
 	<-time.After(2 * frameEvery) // longer than it takes to draw what is known
 	return s.standings, nil
 }
@@ -124,11 +125,11 @@ func TestTerminalRestored(t *testing.T) {
 
 // At the start who works is on the screen, at the cursor, however many lists were left open.
 func TestStartsAtWhoWorks(t *testing.T) {
-	lists, standings := []todo.Snapshot{list("busy", 100, 1, time.Hour, "in_progress Ship")}, map[string]Standing{}
+	lists, standings := []todo.Snapshot{list("busy", 100, 1, time.Hour, "in_progress Ship")}, []account.ListState(nil)
 	for i := range 30 {
 		id := fmt.Sprint("left", i)
 		lists = append(lists, list(id, int64(i), 1, 2*time.Minute, "pending a"))
-		standings[id] = standing(todo.LeftOpen, "")
+		standings = append(standings, account.ListState{List: id, Standing: todo.Standing{State: todo.LeftOpen}})
 	}
 	more, ended, c := make(chan struct{}), make(chan struct{}), newTerminal()
 	source := scripted{standings: standings, follow: func(show func([]todo.Snapshot, bool), _ func(error)) error {
@@ -393,7 +394,7 @@ func TestSources(t *testing.T) {
 	}
 	for _, source := range []Source{Local{Lists: lists}, client} {
 		standings, err := source.Standings(t.Context(), []todo.Snapshot{load(t, lists)})
-		if err != nil || standings[id].State == "" || fmt.Sprint(standings[id].Unseen) != "[2]" {
+		if said := byList(standings)[id]; err != nil || said.State == "" || fmt.Sprint(said.Unseen) != "[2]" {
 			t.Errorf("standings %+v, %v", standings, err)
 		}
 		checktest.Same(t, "revisions", len(checktest.Must(source.History(t.Context(), id))(t)), 2)

@@ -162,7 +162,7 @@ func (s *script) run(name, rest string) {
 	case "saw": // the agent saw all but the last revision of a list
 		revisions := fixture()
 		n := len(revisions)
-		m.standings[rest] = Standing{Standing: todo.Standing{State: todo.Working}, Edits: account.EditsOf(revisions[n-2], revisions[n-1])}
+		m.standings[rest] = account.ListState{Standing: todo.Standing{State: todo.Working}, Edits: account.EditsOf(revisions[n-2], revisions[n-1])}
 	case "painted":
 		s.painted = true
 	case "last":
@@ -345,13 +345,13 @@ func modelWith(width, height int, lists ...todo.Snapshot) *model {
 	m := newModel(Options{})
 	m.tick(noon())
 	m.width, m.height, m.sourceName = width, height, "todo.db"
-	m.receiveStandings(map[string]Standing{"forgotten": standing(todo.LeftOpen, "")})
+	m.receiveStandings(map[string]account.ListState{"forgotten": standing(todo.LeftOpen, "")})
 	m.receiveLists(lists, true)
 	return m
 }
 
-func standing(state todo.State, asks string) Standing {
-	return Standing{Standing: todo.Standing{State: state, Asks: asks}}
+func standing(state todo.State, asks string) account.ListState {
+	return account.ListState{Standing: todo.Standing{State: state, Asks: asks}}
 }
 
 // unpainted returns a text without its roles.

@@ -18,6 +18,7 @@ import (
 	"github.com/gdamore/tcell/v3/vt"
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/todo-mcp/todo-mcp/internal/account"
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/render"
@@ -311,7 +312,7 @@ func FuzzFrame(f *testing.F) {
 		check()
 		p := modelWith(80, 24)
 		p.standings["one"] = standing(todo.Waiting, other)
-		said := slices.Concat(p.events(before, l, Standing{}, true), p.events(todo.Snapshot{}, l, Standing{}, false))
+		said := slices.Concat(p.events(before, l, account.ListState{}, true), p.events(todo.Snapshot{}, l, account.ListState{}, false))
 		for _, text := range said {
 			if hasRaw(strings.TrimSuffix(p.plainLine(l, text), "\n")) {
 				t.Fatalf("%q", text)

@@ -218,26 +218,17 @@ func link(w http.ResponseWriter, relation string, query url.Values, cursor strin
 	w.Header().Set("Link", fmt.Sprintf("<?%s>; rel=%q", query.Encode(), relation))
 }
 
-// listState is how a list stands.
-type listState struct {
-	List string `json:"list"`
-	todo.Standing
-	Group         todo.State `json:"group,omitempty"`  // of a main list with its sub-agents', if it differs
-	Client        string     `json:"client,omitempty"` // whose agent works on the list
-	account.Edits            // what became of people's changes
-}
-
 // states answers with the state of each open list that is not archived. States change without a change of the list,
 // as when an agent's process ends, so a front end asks every few seconds.
 func states(w http.ResponseWriter, r *edge.Request) error {
-	states, err := edge.InTurn(r, func() ([]listState, error) { return readStates(r) })
+	states, err := edge.InTurn(r, func() ([]account.ListState, error) { return readStates(r) })
 	if err != nil {
 		return err
 	}
 	return edge.WriteJSON(w, http.StatusOK, states)
 }
 
-func readStates(r *edge.Request) ([]listState, error) {
+func readStates(r *edge.Request) ([]account.ListState, error) {
 	found, err := r.Lists.Find(r.Context(), board.Query{Limit: maxListed})
 	if err != nil {
 		return nil, err
@@ -247,20 +238,7 @@ func readStates(r *edge.Request) ([]listState, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]listState, 0, len(found))
-	for _, f := range account.Groups(found, standing) {
-		for _, l := range f.Lists() {
-			saw, err := r.Lists.Saw(r.Context(), l)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, listState{List: l.List.ID, Standing: standing[l.List.ID], Client: account.Client(l), Edits: account.EditsOf(saw, l)})
-		}
-		if main := &out[len(out)-1-len(f.Subs)]; main.State != f.State() {
-			main.Group = f.State()
-		}
-	}
-	return out, nil
+	return account.ListStates(account.Groups(found, standing), func(l todo.Snapshot) (todo.Snapshot, error) { return r.Lists.Saw(r.Context(), l) })
 }
 
 // today answers with the account of the day ?date=, by default today, in the time zone ?zone=, by default the
