@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/todo-mcp/todo-mcp/internal/account"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
@@ -95,15 +96,12 @@ func fold(title string) string {
 	return strings.Join(strings.Fields(lower), " ")
 }
 
-// Matches reports whether what people see of a list and its agent contains a text, in any case.
-func Matches(l todo.Snapshot, agent, text string) bool {
-	shown := strings.Join([]string{l.Title(), l.List.Name, l.List.Agent, l.List.Project(), agent}, "\n")
-	says := strings.Contains(strings.ToLower(shown), strings.ToLower(text))
-	return says || l.Saying(text) != "" || len(text) >= minPrefix && strings.HasPrefix(l.List.ID, text)
-}
-
-// Found reports whether a list [Matches] a text, and returns the title or item that has the text; empty if none has.
-func Found(l todo.Snapshot, agent, text string) (said todo.Said, ok bool) {
+// Found reports whether what people see of a list and its agent contains a text, in any case. It returns the title or
+// item that has the text; empty if none has.
+func Found(l todo.Snapshot, text string) (said todo.Said, ok bool) {
 	whole := l.Saying(text)
-	return todo.Said{Revision: l.Revision, Updated: l.Updated, Text: todo.Cut(whole, todo.MaxTitle)}, Matches(l, agent, text)
+	shown := strings.Join([]string{l.Title(), l.List.Name, l.List.Agent, l.List.Project(), Client(account.Client(l))}, "\n")
+	ok = whole != "" || strings.Contains(strings.ToLower(shown), strings.ToLower(text)) ||
+		len(text) >= minPrefix && strings.HasPrefix(l.List.ID, text)
+	return todo.Said{Revision: l.Revision, Updated: l.Updated, Text: todo.Cut(whole, todo.MaxTitle)}, ok
 }

@@ -16,12 +16,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Style is how lines look; the zero value is for output that is not a terminal.
-type Style struct {
-	Signs bool // "✓" in place of "[x]"
-	Color bool // ANSI colours
-}
-
 // LaterMarker marks an item that waits for the end of the agent's turn.
 const LaterMarker = "[+]"
 

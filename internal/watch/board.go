@@ -54,7 +54,10 @@ func (m *model) boardRows(width int) (rows []row) {
 
 // found returns the groups with a list that matches the filter, most recently changed first.
 func (m *model) found() []account.Group {
-	matches := func(l todo.Snapshot) bool { return render.Matches(l, render.Client(account.Client(l)), m.filter) }
+	matches := func(l todo.Snapshot) bool {
+		_, ok := render.Found(l, m.filter)
+		return ok
+	}
 	found := slices.DeleteFunc(m.groups(), func(f account.Group) bool {
 		return !slices.ContainsFunc(append(f.Lists(), f.Away...), matches)
 	})

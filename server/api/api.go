@@ -113,7 +113,7 @@ func formOf(l todo.Snapshot, text string, said map[string]todo.Said) any {
 		return render.Document(l)
 	}
 	where, found := said[l.List.ID]
-	if now, ok := render.Found(l, render.Client(account.Client(l)), text); ok {
+	if now, ok := render.Found(l, text); ok {
 		where, found = now, true
 	}
 	if !found {

@@ -375,7 +375,8 @@ func search(r *edge.Request, s groups, query string) (page boardPage, err error)
 	page.head, page.search = "Search", render.Safe(query)
 	history := r.URL.Query().Get("history") == "true"
 	n, err := page.addFound(r, s, query, history, func(l todo.Snapshot) bool {
-		return render.Matches(l, agentOf(l).Name, query)
+		_, ok := render.Found(l, query)
+		return ok
 	})
 	page.sum = count(n, "list") + ", newest first"
 	if !history {

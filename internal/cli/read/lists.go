@@ -105,7 +105,7 @@ func (o listsOptions) read(ctx context.Context, lists board.Lists) (all []todo.S
 		}
 		for _, l := range page {
 			if *o.search != "" {
-				if found, ok := render.Found(l, render.Client(account.Client(l)), *o.search); ok {
+				if found, ok := render.Found(l, *o.search); ok {
 					said[l.List.ID] = found
 				}
 				if !o.json { // search needed the whole list
