@@ -20,22 +20,19 @@ import (
 const LaterMarker = "[+]"
 
 // Plain formats a list as lines: its [Heading], the lines of under, which must be safe, and for each item a line
-// ("[x] #1 text") and perhaps its details.
-func Plain(s todo.Snapshot, style Style, under ...string) string {
+// ("[x] #1 text") and perhaps its details. With colour, for terminals, it has ANSI colours, and "✓" in place of "[x]".
+func Plain(s todo.Snapshot, colour bool, under ...string) string {
 	var b strings.Builder
 	b.WriteString(Heading(s, Safe(s.Title())) + "\n")
 	for _, line := range under {
 		b.WriteString(line + "\n")
 	}
 	for _, item := range s.Items {
-		look := looks[item.Status]
-		mark := look.marker
-		if style.Signs {
-			mark = look.sign
-		}
-		line := fmt.Sprintf("%s #%s %s%s", mark, Safe(item.ID), Safe(item.Title()), notes(s, item))
-		if style.Color {
-			line = "\x1b[" + look.color + "m" + line + "\x1b[0m"
+		look, line := looks[item.Status], fmt.Sprintf(" #%s %s%s", Safe(item.ID), Safe(item.Title()), notes(s, item))
+		if colour {
+			line = "\x1b[" + look.color + "m" + look.sign + line + "\x1b[0m"
+		} else {
+			line = look.marker + line
 		}
 		b.WriteString(line + "\n")
 		if item.Details != "" {

@@ -103,9 +103,9 @@ func TestGolden(t *testing.T) {
 	}
 	for name, s := range lists {
 		golden(t, name+".md", Markdown(s))
-		golden(t, name+".plain.txt", Plain(s, Style{}))
+		golden(t, name+".plain.txt", Plain(s, false))
 	}
-	golden(t, "sample.color.txt", Plain(sample(), Style{Signs: true, Color: true}))
+	golden(t, "sample.color.txt", Plain(sample(), true))
 }
 
 func TestListsGolden(t *testing.T) {
@@ -214,10 +214,10 @@ func TestWork(t *testing.T) {
 	after.Items = []todo.Item{before.Items[0], before.Items[1]}
 	after.Items[0].Status, after.Items[0].Details = todo.Completed, ""
 	for text, wants := range map[string][]string{
-		Plain(before, Style{}): {"Read (priority: high, due: Friday\\x1b, ann)\n      All\\x1b of it\n", "Write (waits for Read)"},
-		Markdown(before):       {"*(priority: high, due: Friday\\\\x1b, ann)* *(details: All", "*(waits for Read)*"},
+		Plain(before, false): {"Read (priority: high, due: Friday\\x1b, ann)\n      All\\x1b of it\n", "Write (waits for Read)"},
+		Markdown(before):     {"*(priority: high, due: Friday\\\\x1b, ann)* *(details: All", "*(waits for Read)*"},
 		Beside(before, before.Items[0]) + "/" + Beside(before, before.Items[1]): {`priority: high, due: Friday\x1b, ann/waits for Read`},
-		Plain(after, Style{}):                   {"Write\n"},
+		Plain(after, false):                     {"Write\n"},
 		strings.Join(Diff(before, after), "\n"): {"why: New\\x1b rules\n~ Read: pending → completed"},
 	} {
 		for _, want := range wants {
@@ -543,7 +543,7 @@ func FuzzViews(f *testing.F) {
 		s, before := fuzzedSnapshot(text, other, status), fuzzedSnapshot(other, text, status+1)
 		now := s.Updated.Add(time.Hour)
 		for name, printed := range map[string]string{
-			"text": Plain(s, Style{Signs: true}), "status line": StatusLine(s, other), "markdown": Markdown(s),
+			"text": Plain(s, false), "status line": StatusLine(s, other), "markdown": Markdown(s),
 			"pull request": PullRequest([]todo.Snapshot{s, before}, time.Hour), "day": Day(dayOf(t, s)), "day in markdown": DayMarkdown(dayOf(t, s)),
 			"lists": Lists([]todo.Snapshot{s, before}, map[string]todo.Standing{s.List.ID: {State: todo.Waiting, Asks: other}}, map[string]todo.Said{s.List.ID: {Text: other}}, now, 80),
 			"diff":  strings.Join(Diff(before, s), "\n"),

@@ -155,11 +155,6 @@ func (a *App) Say(format string, args ...any) error {
 	return err
 }
 
-// Style returns how lists look on standard output.
-func (a *App) Style() render.Style {
-	return render.Style{Signs: TerminalWidth(a.Stdout) > 0, Color: a.Colour()}
-}
-
 // PrintJSON prints a value as JSON, safe to show in a terminal (BAD-INPUT 80). Without an indent it is one line.
 func PrintJSON(w io.Writer, v any, indent string) error {
 	var text bytes.Buffer

@@ -145,7 +145,7 @@ func Edit(ctx context.Context, a *app.App, args []string) error {
 		case after.Revision == list.Revision:
 			return a.Say("Nothing was changed.\n")
 		}
-		return a.Say("%s", render.Plain(after, a.Style()))
+		return a.Say("%s", render.Plain(after, a.Colour()))
 	})
 }
 

@@ -67,7 +67,7 @@ func show(ctx context.Context, a *app.App, lists board.Lists, list todo.Snapshot
 	case "json":
 		return app.PrintJSON(a.Stdout, listed{ListDocument: render.Document(list), Standing: whole(group)}, "  ")
 	}
-	return a.Say("%s%s", render.Plain(list, a.Style(), line), subsOf(a, group.Subs))
+	return a.Say("%s%s", render.Plain(list, a.Colour(), line), subsOf(a, group.Subs))
 }
 
 func pullRequest(ctx context.Context, a *app.App, lists board.Lists, f account.Group) error {
@@ -128,7 +128,7 @@ func subsOf(a *app.App, subs []todo.Snapshot) (text string) {
 	for _, s := range subs {
 		all = all.Plus(s.Progress())
 		s.List.Name = s.List.Agent
-		text += render.Plain(s, a.Style())
+		text += render.Plain(s, a.Colour())
 	}
 	if text == "" {
 		return ""
