@@ -15,11 +15,12 @@ import (
 //
 //	title: new title
 //	~ text: pending → completed
-//	~ old text → new text: reworded
-//	+ text: added
-//	- text: removed
+//	~ old text → new text
+//	~ text: moved to 2
+//	+ added text
+//	- removed text
 //
-// others may have the list that replaced the later one.
+// A line says [What] changed where its sign does not. others may have the list that replaced it.
 func Diff(before, after todo.Snapshot, others ...todo.Snapshot) (lines []string) {
 	if before.GivenTitle != after.GivenTitle && after.GivenTitle == "" {
 		lines = append(lines, "title taken away")
@@ -42,13 +43,20 @@ func Diff(before, after todo.Snapshot, others ...todo.Snapshot) (lines []string)
 	case before.Deleted && !after.Deleted, before.Archived && !after.Archived:
 		lines = append(lines, "brought back")
 	}
-	signs := map[todo.DiffKind]string{todo.Added: "+ ", todo.Removed: "- "}
 	for _, d := range todo.Diff(before, after) {
-		text := Safe(cmp.Or(d.After.Text, d.Before.Text))
-		if d.Kind == todo.Changed && d.Before.Text != d.After.Text {
-			text = Safe(d.Before.Text) + " → " + text
+		was, is, what := Safe(d.Before.Text), Safe(d.After.Text), What(d, after)
+		line := "~ " + is + ": " + what
+		switch {
+		case d.Kind == todo.Added:
+			line = "+ " + is + strings.TrimPrefix(what, "added")
+		case d.Kind == todo.Removed:
+			line = "- " + was
+		case what == "reworded":
+			line = "~ " + was + " → " + is
+		case was != is:
+			line = "~ " + was + " → " + is + ": " + what
 		}
-		lines = append(lines, cmp.Or(signs[d.Kind], "~ ")+text+": "+What(d, after))
+		lines = append(lines, line)
 	}
 	return lines
 }

@@ -175,13 +175,13 @@ func TestDiff(t *testing.T) {
 	want := `~ five: moved to 1
 ~ one: pending → in progress
 ~ two → 2: in progress → completed
-~ three → 3: reworded
+~ three → 3
 ~ four: shown as Doing four
 ~ eleven: blocked (no door)
 ~ twelve: pending → blocked (no key\x1b)
-+ seven: added
-+ eight: added (cancelled)
-- gone\x1b[2J: removed
++ seven
++ eight (cancelled)
+- gone\x1b[2J
 `
 	if diff := cmp.Diff(want, strings.Join(Diff(before, after), "\n")+"\n"); diff != "" {
 		t.Error(diff)

@@ -170,7 +170,7 @@ func TestPlain(t *testing.T) {
 	checktest.Same(t, "first", read(), "release  0/1  working: Write \\x1b[2Jtests\n")
 	writeItems(t, lists, "other", "Not to be seen")
 	writeItems(t, lists, "release", "Ship")
-	checktest.Same(t, "then", read(), "release  0/2  + Ship: added\n")
+	checktest.Same(t, "then", read(), "release  0/2  + Ship\n")
 	for _, c := range []struct {
 		does       todo.Doing
 		asks, want string
@@ -213,11 +213,11 @@ func TestPlainLost(t *testing.T) {
 	want := `2026-03-04 11:00:00  release  0/3  idle: Write tests
 2026-03-04 11:40:00  release  1/3  ~ Write tests: in progress → completed
 2026-03-04 11:40:00  release  1/3  ~ Ship: pending → in progress
-2026-03-04 11:56:00  release  1/3  ~ Ship → Ship 发布 🚀: reworded
-2026-03-04 11:56:00  release  1/3  + Tell everybody: added
-2026-03-04 11:56:00  release  1/3  - Celebrate: removed
+2026-03-04 11:56:00  release  1/3  ~ Ship → Ship 发布 🚀
+2026-03-04 11:56:00  release  1/3  + Tell everybody
+2026-03-04 11:56:00  release  1/3  - Celebrate
 2026-03-04 11:59:00  release  1/4  ~ Ship 发布 🚀: in progress → failed
-2026-03-04 11:59:00  release  1/4  + Wait: added (blocked)
+2026-03-04 11:59:00  release  1/4  + Wait (blocked)
 2026-03-04 11:59:00  release  1/4  archived, replaced by “next-pla”
 2026-03-04 11:59:00  release  1/4  brought back
 2026-03-04 11:59:00  release  1/4  deleted
