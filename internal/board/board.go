@@ -4,8 +4,8 @@
 // It promises two things. No reader ever sees half of a write. A write that was
 // acknowledged is in the [Store], and revisions of a list are dense (1, 2, 3 …).
 //
-// Slow readers may miss something: a [Watcher] receives the newest snapshot of a list but
-// not each one before it, and [Calls] drop the oldest calls.
+// Slow readers may miss something: a [Follower] of revisions receives the newest snapshot of a list but
+// not each one before it, and one of calls loses the oldest.
 package board
 
 import (
@@ -60,7 +60,7 @@ func NewID() string { return strings.ToLower(rand.Text()) }
 // Process returns the id that this board, and no other, writes into every revision ([todo.Writer.Process]).
 func (b *Board) Process() string { return b.process }
 
-// Watching returns how many watchers and followers of calls there are.
+// Watching returns how many followers there are.
 func (b *Board) Watching() int {
 	b.feed.mu.RLock()
 	defer b.feed.mu.RUnlock()
@@ -73,7 +73,7 @@ func (b *Board) As(principal string) Lists { return b.For(Identity{Principal: pr
 // Everyone returns the lists of all principals, for commands on the machine, never for serving a request.
 func (b *Board) Everyone() Lists { return Lists{board: b, all: true} }
 
-// Close closes all watchers and followers of calls, and waits for goroutines. Writes still work afterwards.
+// Close closes all followers, and waits for goroutines. Writes still work afterwards.
 func (b *Board) Close() {
 	b.feed.end()
 	b.attending.Do(func() {}) // waits for a call of Attend that is under way

@@ -103,7 +103,7 @@ func TestWatcherSkipsToTheNewest(t *testing.T) {
 		open := b.As("").Watch(nil)
 		w.Close()
 		b.Close()
-		for _, closed := range []*board.Watcher{w, w, open, b.As("").Watch(nil)} {
+		for _, closed := range []*board.Follower{w, w, open, b.As("").Watch(nil)} {
 			checktest.Is(t, "closed", checktest.Err(closed.Next(t.Context())), board.ErrClosed)
 		}
 	})
@@ -187,16 +187,16 @@ func TestCallsAreFollowedOnce(t *testing.T) {
 			if w.board == there && !out.Changed {
 				continue
 			}
-			call, err := calls.Next(t.Context())
-			if err != nil || call.Changed != out.Changed || (call.ID == "") != call.Changed ||
-				call.List.Revision != out.After.Revision || call.List.Writer.Process != out.After.Writer.Process {
-				t.Errorf("call %d is followed as %+v, %v", n, call, err)
+			came, err := calls.Next(t.Context())
+			if err != nil || len(came) != 1 || (came[0].Call == "") != out.Changed ||
+				came[0].Revision != out.After.Revision || came[0].Writer.Process != out.After.Writer.Process {
+				t.Errorf("call %d is followed as %+v, %v", n, came, err)
 			}
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if call, err := calls.Next(ctx); err == nil {
-			t.Errorf("revision %d is followed twice", call.List.Revision)
+		if came, err := calls.Next(ctx); err == nil {
+			t.Errorf("revision %d is followed twice", came[0].Revision)
 		}
 		if here.Process() == there.Process() {
 			t.Error("two boards have the same process id")
@@ -249,7 +249,7 @@ func TestCallsAreNotReplayed(t *testing.T) {
 		store.broken.Store(false)
 		checktest.Same(t, "the watcher has", len(checktest.Must(watch.Next(t.Context()))(t)), 1)
 		write("b", "new")
-		checktest.Same(t, "W2: the first call is", checktest.Must(calls.Next(t.Context()))(t).List.Items[0].Text, "new")
+		checktest.Same(t, "W2: the first call is", checktest.Must(calls.Next(t.Context()))(t)[0].Items[0].Text, "new")
 	})
 }
 
@@ -262,13 +262,9 @@ func TestSlowFollowerLosesTheOldestCalls(t *testing.T) {
 	for n := range writes {
 		apply(t, b, board.Write{Target: target("a"), Change: add(fmt.Sprint(n))})
 	}
-	first, err := calls.Next(t.Context())
-	if err != nil || first.List.Revision <= 1 {
-		t.Fatalf("the first call kept is revision %d, %v", first.List.Revision, err)
-	}
-	last := first
-	for last.List.Revision < writes {
-		last = must(calls.Next(t.Context()))(t)
+	came, err := calls.Next(t.Context())
+	if err != nil || came[0].Revision <= 1 || came[len(came)-1].Revision != writes {
+		t.Fatalf("the calls kept are %+v, %v", came, err)
 	}
 	calls.Close()
 	checktest.Is(t, "closed", checktest.Err(calls.Next(t.Context())), board.ErrClosed)

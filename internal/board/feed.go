@@ -15,8 +15,8 @@ const pollInterval = 3 * time.Second
 // unknownSeq stands for the Seq of the newest snapshot when the store could not be read.
 const unknownSeq = -1
 
-// feed delivers snapshots to watchers, and calls to followers of calls. Calls of this process are delivered as they are
-// made; all else is read from the store, from the first follower on.
+// feed delivers revisions of lists and calls to followers. Calls of this process are delivered as they are made; all else
+// is read from the store, from the first follower on.
 type feed struct {
 	store   Store
 	process string
@@ -25,29 +25,19 @@ type feed struct {
 	begin   sync.Once // begins run
 
 	mu        sync.RWMutex // locked before a follower's
-	followers map[*follower]struct{}
+	followers map[*Follower]struct{}
 	running   sync.WaitGroup
 }
 
-// follower is what a [Watcher] and [Calls] have in common.
-type follower struct {
-	feed  *feed
-	calls bool // it follows calls, and not only revisions
-	want  func(todo.Snapshot) bool
-	keep  func(Call)      // keeps a call until it is fetched; does not block
-	open  context.Context // until the follower or its board is closed
-	end   context.CancelFunc
-}
-
 func newFeed(store Store, process string) *feed {
-	f := &feed{store: store, process: process, followers: make(map[*follower]struct{})}
+	f := &feed{store: store, process: process, followers: make(map[*Follower]struct{})}
 	f.open, f.close = context.WithCancel(context.Background())
 	return f
 }
 
-// follow adds a follower, which receives what is saved from now on. The first one waits for the store, a second at most.
-func (f *feed) follow(w *follower) {
-	w.feed = f
+// follow returns a follower of what is saved, or called, from now on. The first one waits for the store, a second at most.
+func (f *feed) follow(calls bool, want func(todo.Snapshot) bool) *Follower {
+	w := &Follower{feed: f, want: want, calls: calls, ready: make(chan struct{}, 1), waiting: make(map[string]arrival)}
 	w.open, w.end = context.WithCancel(f.open)
 	f.mu.Lock()
 	f.followers[w] = struct{}{}
@@ -65,6 +55,7 @@ func (f *feed) follow(w *follower) {
 			f.running.Go(func() { f.run(from) })
 		}
 	})
+	return w
 }
 
 // end ends all followers, and waits for run.
@@ -75,21 +66,13 @@ func (f *feed) end() {
 	f.running.Wait()
 }
 
-// Close ends the follower.
-func (w *follower) Close() {
-	w.end()
-	w.feed.mu.Lock()
-	defer w.feed.mu.Unlock()
-	delete(w.feed.followers, w)
-}
-
-// deliver delivers a call to the followers that want its list: those of calls if toCalls is true, else of revisions.
-func (f *feed) deliver(c Call, toCalls bool) {
+// deliver delivers a snapshot to the followers that want it: those of calls if toCalls is true, else of revisions.
+func (f *feed) deliver(s todo.Snapshot, toCalls bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	for w := range f.followers {
-		if w.calls == toCalls && w.want(c.List) {
-			w.keep(c)
+		if w.calls == toCalls && w.want(s) {
+			w.keep(s)
 		}
 	}
 }
@@ -145,16 +128,15 @@ func (f *feed) pull(from int64) (to int64, err error) {
 		}
 	}
 	for _, s := range fresh {
-		call := Call{List: s, Changed: true}
-		f.deliver(call, false)
-		// What is newer than to is found again by the next pull; watchers take it twice, followers of calls once.
+		f.deliver(s, false)
+		// What is newer than to is found again by the next pull. Followers of revisions take it twice, those of calls once.
 		// Lists.Apply delivers the calls of this process. A snapshot without an operation is no call.
 		if from != unknownSeq && s.Seq <= to && s.Writer.Process != f.process && s.Operation.ID != "" {
-			f.deliver(call, true)
+			f.deliver(s, true)
 		}
 	}
 	for _, s := range stands {
-		f.deliver(Call{List: s}, false)
+		f.deliver(s, false)
 	}
 	return to, nil
 }

@@ -264,24 +264,19 @@ func (l Lists) Purge(ctx context.Context, by todo.Writer, lists ...string) (n in
 // purgeBatch is how many lists one transaction purges, so that other writes do not wait long.
 const purgeBatch = 50
 
-// Watch returns a watcher of the lists for which want returns true (nil: every list). It receives the
-// snapshots saved from now on, and those of lists whose agents begin to do something else, see
+// Watch returns a follower of the revisions of the lists for which want returns true (nil: every list). It receives the
+// newest snapshot of each list that is saved from now on, and of each whose agents begin to do something else, see
 // [todo.Snapshot.Stood]. A caller that also needs earlier ones reads them after this call. want is called
-// with each snapshot in the order of the store, and must not block. The watcher must be closed.
-func (l Lists) Watch(want func(todo.Snapshot) bool) *Watcher {
-	w := &Watcher{pending: make(map[string]todo.Snapshot), ready: make(chan struct{}, 1)}
-	w.want, w.keep = func(s todo.Snapshot) bool { return l.owns(s) && (want == nil || want(s)) }, w.keepNewest
-	l.board.feed.follow(&w.follower)
-	return w
+// with each snapshot in the order of the store, and must not block. The follower must be closed.
+func (l Lists) Watch(want func(todo.Snapshot) bool) *Follower {
+	return l.board.feed.follow(false, func(s todo.Snapshot) bool { return l.owns(s) && (want == nil || want(s)) })
 }
 
-// Calls returns a follower of all calls on these lists from now on, in any process. It must be closed.
-func (l Lists) Calls() *Calls {
-	c := &Calls{waiting: make(chan Call, maxWaitingCalls)}
-	c.calls, c.want, c.keep = true, l.owns, c.keepLast
-	l.board.feed.follow(&c.follower)
-	return c
-}
+// Calls returns a follower of all calls on these lists from now on, also of those that change nothing (docs/spec/variants.md
+// W2, V4). It receives the list as it stood after the call: of this process before the caller has its answer, of another
+// process soon after, if the call made a revision. If several such calls on one list come shortly after each other, it
+// may receive only the last. A slow follower loses the oldest calls. It must be closed.
+func (l Lists) Calls() *Follower { return l.board.feed.follow(true, l.owns) }
 
 // During calls the function with, once for each list that began before the time to and was saved after the time from,
 // the last saved first. So it includes all lists that changed between the two times. It holds one page of excerpts at

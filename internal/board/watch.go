@@ -1,98 +1,82 @@
 package board
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Watcher receives snapshots of lists. It never delays a writer: of each list only the newest waits to be fetched.
-type Watcher struct {
-	follower
-	ready   chan struct{} // buffer of one: something is pending
+// Follower receives snapshots of lists, each as a list changes or as a call of a tool is made. It never delays a writer: if
+// it is slow, some snapshots are dropped before it fetches them.
+type Follower struct {
+	feed  *feed
+	want  func(todo.Snapshot) bool
+	calls bool            // it follows calls, and not revisions
+	open  context.Context // until the follower or its board is closed
+	end   context.CancelFunc
+	ready chan struct{} // buffer of one: something is waiting
+
 	mu      sync.Mutex
-	pending map[string]todo.Snapshot // by list id
+	came    int                // how many snapshots were kept so far
+	waiting map[string]arrival // by what a later one replaces: the list, or one of maxWaitingCalls numbers
 }
 
-// keepNewest keeps a snapshot unless it has that one, or a newer one.
-func (w *Watcher) keepNewest(c Call) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if c.List.IsNewer(w.pending[c.List.List.ID]) {
-		w.pending[c.List.List.ID] = c.List
-		Signal(w.ready)
+type arrival struct {
+	place int // in the order in which they came
+	todo.Snapshot
+}
+
+const (
+	callIDLength    = 6   // of a [todo.Snapshot.Call], unique among calls at one revision of one list
+	maxWaitingCalls = 256 // of a slow follower; beyond it the oldest are dropped
+)
+
+// keep keeps a snapshot until it is fetched. Of revisions it keeps the newest one of each list, of calls the last ones.
+func (f *Follower) keep(s todo.Snapshot) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	replaces := s.List.ID
+	if f.calls {
+		replaces = strconv.Itoa(f.came % maxWaitingCalls)
+	} else if f.waiting[replaces].IsNewer(s) {
+		return
 	}
+	f.waiting[replaces] = arrival{f.came, s}
+	f.came++
+	Signal(f.ready)
 }
 
-// Next waits for changes and returns the newest snapshot of each list that changed since the last call, by Seq
-// ascending; or ctx's error, or [ErrClosed] once the watcher or its board is closed.
-func (w *Watcher) Next(ctx context.Context) (changed []todo.Snapshot, err error) {
-	for len(changed) == 0 { // the previous call may have taken what was signalled
+// Next waits for snapshots and returns those that came since the last call, in the order in which they came; or ctx's
+// error, or [ErrClosed] once the follower or its board is closed.
+func (f *Follower) Next(ctx context.Context) (came []todo.Snapshot, err error) {
+	for len(came) == 0 { // the previous call may have taken what was signalled
 		select {
-		case <-w.ready:
-		case <-w.open.Done():
+		case <-f.ready:
+		case <-f.open.Done():
 			return nil, ErrClosed
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		w.mu.Lock()
-		changed = slices.SortedStableFunc(maps.Values(w.pending), func(a, b todo.Snapshot) int { return cmp.Compare(a.Seq, b.Seq) })
-		clear(w.pending)
-		w.mu.Unlock()
-	}
-	return changed, nil
-}
-
-// Call is one write that succeeded, also without a change (docs/spec/variants.md W2, V4).
-type Call struct {
-	List    todo.Snapshot // the list as it stood after the call
-	Changed bool          // the call made List's revision
-	// ID distinguishes calls after which a list has the same revision; empty for the call that made this revision.
-	ID string
-}
-
-const (
-	callIDLength    = 6   // of a [Call]'s id, unique among calls at one revision of one list
-	maxWaitingCalls = 256 // of a slow follower; beyond it the oldest are dropped
-)
-
-// Calls follows calls as they are made. It receives each call of this process before the caller has its answer. It
-// receives a call of another process soon after, if the call made a revision. If several such calls on one list come
-// shortly after each other, it may receive only the last. A slow follower loses its oldest calls.
-type Calls struct {
-	follower
-	waiting chan Call
-}
-
-// keepLast keeps a call, and drops the oldest if too many wait.
-func (c *Calls) keepLast(call Call) {
-	for {
-		select {
-		case c.waiting <- call:
-			return
-		default:
+		f.mu.Lock()
+		for _, a := range slices.SortedFunc(maps.Values(f.waiting), func(a, b arrival) int { return a.place - b.place }) {
+			came = append(came, a.Snapshot)
 		}
-		select {
-		case <-c.waiting:
-		default:
-		}
+		clear(f.waiting)
+		f.mu.Unlock()
 	}
+	return came, nil
 }
 
-// Next waits for the next call; or returns ctx's error, or [ErrClosed] if closed.
-func (c *Calls) Next(ctx context.Context) (Call, error) {
-	select {
-	case call := <-c.waiting:
-		return call, nil
-	case <-c.open.Done():
-		return Call{}, ErrClosed
-	case <-ctx.Done():
-		return Call{}, ctx.Err()
-	}
+// Close ends the follower.
+func (f *Follower) Close() {
+	f.end()
+	f.feed.mu.Lock()
+	defer f.feed.mu.Unlock()
+	delete(f.feed.followers, f)
 }
 
 // Chain is the list with an id or a name, and the lists that come after it in its conversation. Front ends follow a

@@ -62,9 +62,9 @@ func (l Lists) Apply(ctx context.Context, w Write) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, fmt.Errorf("write list: %w", err)
 	}
-	call := Call{List: out.After, Changed: out.Changed}
-	if !call.Changed {
-		call.ID = NewID()[:callIDLength]
+	call := out.After
+	if !out.Changed {
+		call.Call = NewID()[:callIDLength]
 	}
 	b.feed.deliver(call, true)
 	return out, nil

@@ -87,6 +87,8 @@ type Snapshot struct {
 	Seq int64 `json:"-"`
 	// Stood is the Seq of the list's chat, if watchers get the snapshot because the chat changed; else 0.
 	Stood int64 `json:"-"`
+	// Call is the id of the call after which followers of calls get the snapshot, if that call changed nothing; else empty.
+	Call string `json:"-"`
 }
 
 // Leaves reports whether a snapshot deletes or archives its list. A full store accepts it, because this makes room.

@@ -306,8 +306,8 @@ func TestStreamSendsBlockBeforeResult(t *testing.T) {
 	// Nobody reads the answer yet, so the server blocks while it writes it. The
 	// call must have been sent by then.
 	go p.Send(servertest.Call(1, "write_todos", servertest.Todos("pending", "A")))
-	if call := checktest.Must(calls.Next(t.Context()))(t); call.List.Items[0].Text != "A" {
-		t.Fatalf("W2: %+v", call)
+	if came := checktest.Must(calls.Next(t.Context()))(t); came[0].Items[0].Text != "A" {
+		t.Fatalf("W2: %+v", came)
 	}
 	checktest.Has(t, "the answer", p.Read().Text(), "updated")
 }

@@ -77,33 +77,39 @@ func (s *streams) events(w http.ResponseWriter, r *edge.Request) error {
 		return err
 	}
 	wanted := func(l todo.Snapshot) bool { return chain.Has(l.List) || chain.HasParent(l.List) }
-	watch := r.Lists.Watch(wanted)
-	defer watch.Close()
-	return r.Stream(w, func(stream *sse.Stream) error {
+	sent := int64(0) // the Seq up to which all was sent
+	begin := func(stream *sse.Stream) (err error) {
 		look(stream.Context(), r)
-		if err := stream.Begin(); err != nil {
+		if err = stream.Begin(); err != nil || !resumes {
 			return err
 		}
-		sent := int64(0) // the Seq up to which all was sent
-		if resumes {
-			if sent, err = s.catchUp(stream, r, after, wanted); err != nil {
-				return fmt.Errorf("catch up: %w", err)
+		if sent, err = s.catchUp(stream, r, after, wanted); err != nil {
+			return fmt.Errorf("catch up: %w", err)
+		}
+		return nil
+	}
+	return run(w, r, r.Lists.Watch(wanted), begin, func(stream *sse.Stream, l todo.Snapshot) error {
+		if l.Stood == 0 && l.Seq <= sent {
+			return nil // this or a newer revision was sent
+		}
+		return s.send(stream, l)
+	})
+}
+
+// run streams what a follower receives: it calls begin, which begins the stream, and then send with each snapshot.
+func run(w http.ResponseWriter, r *edge.Request, f *board.Follower, begin func(*sse.Stream) error,
+	send func(*sse.Stream, todo.Snapshot) error) error {
+	defer f.Close()
+	return r.Stream(w, func(stream *sse.Stream) error {
+		err := begin(stream)
+		for err == nil {
+			var came []todo.Snapshot
+			came, err = f.Next(stream.Context())
+			for n := 0; err == nil && n < len(came); n++ {
+				err = send(stream, came[n])
 			}
 		}
-		for {
-			changed, err := watch.Next(stream.Context())
-			if err != nil {
-				return err
-			}
-			for _, l := range changed {
-				if l.Stood == 0 && l.Seq <= sent {
-					continue // this or a newer revision was sent
-				}
-				if err := s.send(stream, l); err != nil {
-					return err
-				}
-			}
-		}
+		return err
 	})
 }
 
@@ -215,37 +221,24 @@ func blockID(s todo.Snapshot) string { return fmt.Sprintf("toolu_%s_%d", s.List.
 // follow streams calls as they are made, in this process and others that share the store. ?list= restricts it to one
 // list, by id or name, and the next lists of its conversation.
 func (s *streams) follow(w http.ResponseWriter, r *edge.Request) error {
-	follower := r.Lists.Calls()
-	defer follower.Close()
 	chain, err := chainOf(r)
 	if err != nil {
 		return err
 	}
-	return r.Stream(w, func(stream *sse.Stream) error {
-		if err := stream.Begin(); err != nil {
-			return err
+	index := int64(0)
+	return run(w, r, r.Lists.Calls(), (*sse.Stream).Begin, func(stream *sse.Stream, l todo.Snapshot) error {
+		if !chain.Has(l.List) {
+			return nil
 		}
-		for index := int64(0); ; {
-			call, err := follower.Next(stream.Context())
-			if err != nil {
-				return err
-			}
-			if !chain.Has(call.List.List) {
-				continue
-			}
-			key := eventKey{call: blockID(call.List), parent: call.List.List.Parent, number: index}
-			if call.ID != "" { // it made no revision
-				key.call += "_" + call.ID
-			}
-			err = s.Send(stream, key, func() []sse.Event {
-				block := blockOf(call.List, key.call)
-				return []sse.Event{{Data: blockEvent{"content_block_start", key.number, &block}}, {Data: blockEvent{"content_block_stop", key.number, nil}}}
-			})
-			if err != nil {
-				return err
-			}
-			index++
+		key := eventKey{call: blockID(l), parent: l.List.Parent, number: index}
+		if l.Call != "" { // it made no revision
+			key.call += "_" + l.Call
 		}
+		index++
+		return s.Send(stream, key, func() []sse.Event {
+			block := blockOf(l, key.call)
+			return []sse.Event{{Data: blockEvent{"content_block_start", key.number, &block}}, {Data: blockEvent{"content_block_stop", key.number, nil}}}
+		})
 	})
 }
 

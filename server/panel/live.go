@@ -125,7 +125,7 @@ func (o *openPage) bounded() (context.Context, context.CancelFunc) {
 }
 
 // follow sends changes until the stream ends or the store cannot be read.
-func (o *openPage) follow(watch *board.Watcher) error {
+func (o *openPage) follow(watch *board.Follower) error {
 	due := o.panel.next(0, presenceEvery)
 	rest := time.Duration(0)
 	for {

@@ -200,7 +200,7 @@ type Stream struct {
 	end context.CancelFunc
 
 	watch   sync.Once // starts watcher with the first subscription; most clients have none
-	watcher *board.Watcher
+	watcher *board.Follower
 }
 
 // Open opens a client's stream and ends its previous one. [Stream.Close] must be called.
