@@ -231,13 +231,16 @@ func (d *dayReader) tellApart(lists []DayList) {
 	}
 }
 
-// Follow reads the revisions of a list, in their order, and returns the newest one. gone are the items that were
+// Follow reads the revisions of a list before to, in their order, and returns the newest one. gone are the items that were
 // completed or failed and are no longer on the list. worked is for how long, within from and to, the list was
 // [todo.Working]. active is true if an agent wrote, or an item changed, since from.
 func Follow(revisions iter.Seq2[todo.Snapshot, error], from, to time.Time) (s todo.Snapshot, gone []todo.Item, worked time.Duration, active bool, err error) {
 	for r, err := range revisions {
 		if err != nil {
 			return s, nil, 0, false, err
+		}
+		if !r.Updated.Before(to) {
+			break
 		}
 		worked += working(s, r.Updated, from, to)
 		active = active || !r.Updated.Before(from) && (!r.Writer.Person || len(todo.Diff(s, r)) > 0)

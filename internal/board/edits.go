@@ -59,16 +59,13 @@ func (l Lists) Edit(ctx context.Context, list string, e todo.Edit, by todo.Write
 // InTurn reports whether items of a list may wait for the end of its agent's turn: the host's hooks say that a turn is
 // under way, and will tell its end. It is false for a mirrored list, and for a sub-agent's: items cannot delay its end.
 func (l Lists) InTurn(ctx context.Context, s todo.Snapshot) (bool, error) {
-	if s.List.Agent != "" || s.List.Mirrored {
-		return false, nil
-	}
 	return l.isInTurn(ctx, l.board.store, s)
 }
 
-// isInTurn reports whether any chat that is here and holds a list is in a turn.
+// isInTurn is [Lists.InTurn] by what a reader reads.
 func (l Lists) isInTurn(ctx context.Context, r Reader, s todo.Snapshot) (bool, error) {
 	on, err := r.SeenOn(ctx, s.List.Principal, s.List.ID)
-	if err != nil {
+	if err != nil || s.List.Agent != "" || s.List.Mirrored {
 		return false, err
 	}
 	return anyChat(ctx, r, on, func(s Seen) bool { return s.Current }, func(c todo.Chat) bool { return c.Doing.InTurn() && l.board.isHere(c) })

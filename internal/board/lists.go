@@ -295,7 +295,7 @@ func (l Lists) During(ctx context.Context, from, to time.Time, with todo.Changed
 			if !s.List.Created.Before(to) {
 				continue
 			}
-			if err := with(states[s.List.ID], l.upTo(ctx, s.List.ID, to)); err != nil {
+			if err := with(states[s.List.ID], l.Revisions(ctx, s.List.ID, 0)); err != nil {
 				return err
 			}
 		}
@@ -310,17 +310,6 @@ func (l Lists) During(ctx context.Context, from, to time.Time, with todo.Changed
 		}
 	}
 	return err
-}
-
-// upTo returns the revisions of a list that were made before a time.
-func (l Lists) upTo(ctx context.Context, list string, to time.Time) iter.Seq2[todo.Snapshot, error] {
-	return func(yield func(todo.Snapshot, error) bool) {
-		for s, err := range l.Revisions(ctx, list, 0) {
-			if err == nil && !s.Updated.Before(to) || !yield(s, err) {
-				return
-			}
-		}
-	}
 }
 
 // Said searches lists, or excerpts, for a text. It returns, by list id, where each list has or had the text last.

@@ -256,6 +256,6 @@ func (s Snapshot) State(a Agent, now time.Time) State {
 	return Working
 }
 
-// ChangedList is called with a list that changed in a period: how it stands now, and its revisions up to
-// the end of the period, ascending. Each revision is read as it is asked for; an error is the last value.
+// ChangedList is called with a list that changed in a period: how it stands now, and its revisions, also later ones,
+// ascending. Each revision is read as it is asked for; an error is the last value.
 type ChangedList func(st Standing, revisions iter.Seq2[Snapshot, error]) error

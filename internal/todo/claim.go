@@ -158,7 +158,7 @@ func (d *Draft) keepOthers(isWhole bool) (held []Item, err error) {
 		}
 	}
 	if isWhole {
-		d.next.Items = withMissing(d.next.Items, d.Before.Items, isTheirs)
+		d.next.Items = WithMissing(d.next.Items, d.Before.Items, isTheirs)
 	}
 	return held, nil
 }

@@ -131,7 +131,7 @@ func (d *Draft) Replace(view View, lines []Line) (unknown []string) {
 	}
 	placed := next
 	if slices.ContainsFunc(d.next.Items, isHidden) {
-		next = withMissing(next, d.next.Items, isHidden)
+		next = WithMissing(next, d.next.Items, isHidden)
 	}
 	d.next.Items = next
 	if !view.Keys && !slices.ContainsFunc(lines, func(l Line) bool { return l.WaitsFor != nil }) {

@@ -47,7 +47,7 @@ func merge3(base, theirs, mine []Item, next func() string) []Item {
 	}
 	rename(out, base, renamed)
 	// Items that theirs added, and those that theirs changed and mine removed, come back.
-	out = withMissing(out, theirs, func(i Item) bool {
+	out = WithMissing(out, theirs, func(i Item) bool {
 		before, known := inBase(0, i.ID)
 		return !known || !i.same(before)
 	})
@@ -72,8 +72,8 @@ func rename(items, base []Item, renamed map[string]string) {
 	}
 }
 
-// withMissing adds to items those that only others has, if stays is true for them, each behind its predecessor there.
-func withMissing(items, others []Item, stays func(Item) bool) []Item {
+// WithMissing adds to items those that only others has, if stays is true for them, each behind its predecessor there.
+func WithMissing(items, others []Item, stays func(Item) bool) []Item {
 	placed, last, following := placesOf(items), "", make(map[string][]Item)
 	for _, item := range others {
 		if _, isPlaced := placed[item.ID]; isPlaced {

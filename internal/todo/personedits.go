@@ -244,7 +244,7 @@ func (d *Draft) keepText(item *Item, before, shown Item) []Difference {
 // keepAdded puts back open items that a person added and the agent leaves out although it was shown them.
 func (d *Draft) keepAdded(saw Snapshot) (kept []Difference) {
 	shown := Near(saw.Items)
-	d.next.Items = withMissing(d.next.Items, d.Before.Items, func(i Item) bool {
+	d.next.Items = WithMissing(d.next.Items, d.Before.Items, func(i Item) bool {
 		_, isShown := shown(0, i.ID)
 		if !i.Added || i.Status.Settled() || !isShown {
 			return false

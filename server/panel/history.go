@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math/bits"
-	"slices"
 	"strings"
 	"time"
 
@@ -91,20 +90,11 @@ func (page *listPage) addHistory(ctx context.Context, lists board.Lists, shown i
 // compare adds the items of a revision with what it changed. Removed items keep their places.
 func (page *listPage) compare(before, at todo.Snapshot) {
 	page.at = at
-	items, place := slices.Clone(at.Items), 0
-	for _, was := range before.Items {
-		if n := slices.IndexFunc(items, func(i todo.Item) bool { return i.ID == was.ID }); n >= 0 {
-			place = n
-		} else {
-			items = slices.Insert(items, place, was)
-		}
-		place++
-	}
 	changed := make(map[string]todo.Difference)
 	for _, d := range todo.Diff(before, at) {
 		changed[cmp.Or(d.After.ID, d.Before.ID)] = d
 	}
-	for _, i := range items {
+	for _, i := range todo.WithMissing(at.Items, before.Items, func(todo.Item) bool { return true }) {
 		v := itemView{Item: i}
 		if d, isChanged := changed[i.ID]; isChanged {
 			v.change = todo.Cut(render.What(d, at), maxShown)
