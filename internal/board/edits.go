@@ -37,8 +37,6 @@ func (l Lists) Edit(ctx context.Context, list string, e todo.Edit, by todo.Write
 		w.Seen = e.Seen
 	}
 	switch e.Do {
-	case todo.EditDelete, todo.EditUndelete:
-		return l.delete(ctx, list, e, by)
 	case todo.EditRestore:
 		w.Seen = 0 // it replaces what was written since, too
 		w.damaged = true
@@ -69,27 +67,6 @@ func (l Lists) isInTurn(ctx context.Context, r Reader, s todo.Snapshot) (bool, e
 		return false, err
 	}
 	return anyChat(ctx, r, on, func(s Seen) bool { return s.Current }, func(c todo.Chat) bool { return c.Doing.InTurn() && l.board.isHere(c) })
-}
-
-// delete deletes a list and those of its sub-agents, or brings them back within [TrashAge].
-func (l Lists) delete(ctx context.Context, list string, e todo.Edit, w todo.Writer) (out Outcome, err error) {
-	main, err := l.load(ctx, list, 0)
-	if err != nil {
-		return Outcome{}, err
-	}
-	// The Parent of a sub-agent's list stays the deleted list until the main conversation begins its next list.
-	subs, err := l.Find(ctx, Query{Parent: main.List.ID, Deleted: true})
-	for n, s := range append([]todo.Snapshot{main}, subs...) {
-		if err != nil || n > 0 && s.Deleted == (e.Do == todo.EditDelete) {
-			continue
-		}
-		done, failed := l.Apply(ctx, Write{Target: Target{List: s.List.ID, deleted: true}, Writer: w,
-			Change: func(d *todo.Draft) error { return d.Edit(e) }})
-		if err = failed; n == 0 {
-			out = done
-		}
-	}
-	return out, err
 }
 
 // undoing returns the change that calls [todo.Draft.Undo]; [ErrNotFound] if there is no such list or revision.

@@ -240,8 +240,14 @@ func (a *attempt) save(ctx context.Context, draft *todo.Draft, report todo.Repor
 	if err == nil && changed {
 		after, err = a.tx.Save(ctx, after)
 	}
-	if err == nil && changed && after.Settled() && !before.Settled() {
-		err = a.archiveSubLists(ctx, after.List)
+	switch {
+	case err != nil || !changed:
+	case after.Deleted && !before.Deleted:
+		err = a.alsoSubLists(ctx, after.List, todo.Edit{Do: todo.EditDelete})
+	case before.Deleted && !after.Deleted:
+		err = a.alsoSubLists(ctx, after.List, todo.Edit{Do: todo.EditUndelete})
+	case after.Settled() && !before.Settled():
+		err = a.alsoSubLists(ctx, after.List, todo.Edit{Do: todo.EditArchive})
 	}
 	if err == nil {
 		err = a.see(ctx, after, report.Elsewhere == "")
@@ -276,14 +282,20 @@ func (a *attempt) archive(ctx context.Context, list todo.Snapshot, replacedBy st
 	return err
 }
 
-func (a *attempt) archiveSubLists(ctx context.Context, main todo.List) error {
-	subs, err := a.tx.Find(ctx, Query{Principal: &main.Principal, Parent: main.ID})
+// alsoSubLists makes an edit of the lists of a main list's sub-agents, where it changes them. A deleted main list stays
+// their Parent until its conversation begins the next one.
+func (a *attempt) alsoSubLists(ctx context.Context, main todo.List, e todo.Edit) error {
+	subs, err := a.tx.Find(ctx, Query{Principal: &main.Principal, Parent: main.ID, Deleted: e.Do == todo.EditUndelete})
 	for _, sub := range subs {
+		if err == nil {
+			sub, err = a.tx.Load(ctx, sub.List.ID, 0)
+		}
 		if err != nil {
 			break
 		}
-		if sub, err = a.tx.Load(ctx, sub.List.ID, 0); err == nil && !sub.Archived {
-			err = a.archive(ctx, sub, "", sub.Writer)
+		draft := todo.NewDraft(sub, a.at)
+		if err = draft.Edit(e); err == nil && draft.Changed() {
+			_, err = a.saveBeside(ctx, draft, a.Writer)
 		}
 	}
 	return err
