@@ -109,25 +109,6 @@ func TestWatcherSkipsToTheNewest(t *testing.T) {
 	})
 }
 
-type hintlessStore struct{ board.Store }
-
-func (hintlessStore) Watch(ctx context.Context, _ func()) error { <-ctx.Done(); return nil }
-
-// BAD-INPUT 56: after a lost hint the change arrives within five seconds.
-func TestWatcherRecoversFromLostHint(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBoard(t, hintlessStore{memory.New()})
-		w := b.As("").Watch(nil)
-		defer w.Close()
-		b.As("").Apply(t.Context(), board.Write{Target: target("a"), Change: add("A")})
-		began := time.Now()
-		checktest.Same(t, "snapshots", len(checktest.Must(w.Next(t.Context()))(t)), 1)
-		if took := time.Since(began); took > 5*time.Second {
-			t.Errorf("BAD-INPUT 56: the change arrived after %s", took)
-		}
-	})
-}
-
 // Each error has one kind, however it is wrapped, and a write that may have been saved
 // is no refusal.
 func TestKindOf(t *testing.T) {

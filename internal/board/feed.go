@@ -8,10 +8,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// pollInterval is how often the feed reads the store without a hint. It bounds how long a lost hint can
-// delay a change. BAD-INPUT 56 allows 5 s; the other 2 s are for a slow machine.
-const pollInterval = 3 * time.Second
-
 // unknownSeq stands for the Seq of the newest snapshot when the store could not be read.
 const unknownSeq = -1
 
@@ -22,7 +18,7 @@ type feed struct {
 	process string
 	open    context.Context // until the board is closed
 	close   context.CancelFunc
-	begin   sync.Once // begins run
+	begin   sync.Once // begins watch
 
 	mu        sync.RWMutex // locked before a follower's
 	followers map[*Follower]struct{}
@@ -52,13 +48,13 @@ func (f *feed) follow(calls bool, want func(todo.Snapshot) bool) *Follower {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if f.open.Err() == nil {
-			f.running.Go(func() { f.run(from) })
+			f.running.Go(func() { f.watch(from) })
 		}
 	})
 	return w
 }
 
-// end ends all followers, and waits for run.
+// end ends all followers, and waits for watch.
 func (f *feed) end() {
 	f.mu.Lock()
 	f.close()
@@ -77,36 +73,13 @@ func (f *feed) deliver(s todo.Snapshot, toCalls bool) {
 	}
 }
 
-// run delivers what was saved after seq: at each hint of the store, every pollInterval, and at once for unknownSeq.
-func (f *feed) run(seq int64) {
-	hints := make(chan struct{}, 1)
-	f.running.Go(func() { f.watchStore(func() { Signal(hints) }) })
-	poll := time.NewTicker(pollInterval)
-	defer poll.Stop()
-	if seq == unknownSeq {
-		Signal(hints)
-	}
-	for {
-		select {
-		case <-hints:
-		case <-poll.C:
-		case <-f.open.Done():
-			return
-		}
+// watch delivers what was saved after seq, until the board or the store is closed.
+func (f *feed) watch(seq int64) {
+	_ = f.store.Watch(f.open, func() {
 		if next, err := f.pull(seq); err == nil {
 			seq = next
 		}
-	}
-}
-
-// watchStore watches the store until the board is closed, and tries again after failures.
-func (f *feed) watchStore(hint func()) {
-	for f.open.Err() == nil {
-		if err := f.store.Watch(f.open, hint); err == nil {
-			return
-		}
-		Sleep(f.open, pollInterval/4)
-	}
+	})
 }
 
 // pull delivers what was saved after a Seq, and returns the Seq up to which it has read. If the Seq is not known,

@@ -79,9 +79,9 @@ type Store interface {
 	// pages from there with [Query.AfterSeq] and OldestFirst misses no save.
 	Position(ctx context.Context) (int64, error)
 	// Watch calls hint from one goroutine until ctx ends, and then returns nil: once when watching has
-	// begun, and soon after any process saves a snapshot. Hints are coalesced and never come before the
-	// snapshot is readable. After an error the caller may try again, unless it is [ErrClosed], which
-	// every method returns after Close.
+	// begun, soon after any process saves a snapshot, and every few seconds, should that hint be lost.
+	// Hints are coalesced and never come before the snapshot is readable. It returns [ErrClosed], as
+	// every method does, after Close.
 	Watch(ctx context.Context, hint func()) error
 	// Attend makes a process known as alive until it calls leave or ends, in whatever way. If Attend fails, the process
 	// counts as ended.

@@ -55,9 +55,13 @@ func (l *Life) Hint() {
 	}
 }
 
-// Watch calls hint at once, and again after each Hint, when told has a value, and when a channel of again has one. It
-// calls again after each hint, with whether that came by such a channel; a nil channel never has a value. Watch returns
-// [board.ErrClosed] after End, or nil when ctx ends.
+// hintAnyway is how often Watch hints without a reason. It bounds how long a lost hint can delay a change. BAD-INPUT 56
+// allows 5 s; the other 2 s are for a slow machine.
+const hintAnyway = 3 * time.Second
+
+// Watch calls hint at once, and again after each Hint, when told has a value, when a channel of again has one, and every
+// hintAnyway. It calls again after each hint, with whether time alone caused that; a nil channel never has a value. Watch
+// returns [board.ErrClosed] after End, or nil when ctx ends.
 func (l *Life) Watch(ctx context.Context, hint func(), told <-chan struct{}, again func(waited bool) <-chan time.Time) error {
 	if err := l.Enter(ctx); err != nil {
 		return fmt.Errorf("watch store: %w", err)
@@ -66,6 +70,8 @@ func (l *Life) Watch(ctx context.Context, hint func(), told <-chan struct{}, aga
 	slot := make(chan struct{}, 1)
 	l.slots.Store(slot, true)
 	defer l.slots.Delete(slot)
+	anyway := time.NewTicker(hintAnyway)
+	defer anyway.Stop()
 	for waited := false; ctx.Err() == nil; {
 		hint()
 		wait := again(waited)
@@ -74,6 +80,8 @@ func (l *Life) Watch(ctx context.Context, hint func(), told <-chan struct{}, aga
 		case <-slot:
 		case <-told:
 		case <-wait:
+			waited = true
+		case <-anyway.C:
 			waited = true
 		case <-l.Open.Done():
 			return fmt.Errorf("watch store: %w", board.ErrClosed)

@@ -3,6 +3,7 @@ package tables_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/store/tables"
@@ -33,4 +34,20 @@ func TestWatchBeginsAmongHints(t *testing.T) {
 			t.Fatalf("watch %d does not end", n)
 		}
 	}
+}
+
+// BAD-INPUT 56: after a lost hint, a watcher is hinted within five seconds.
+func TestWatchHintsAnyway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, end := context.WithCancel(t.Context())
+		began, hints := time.Now(), 0
+		err := tables.NewLife(nil).Watch(ctx, func() {
+			if hints++; hints == 3 {
+				end()
+			}
+		}, nil, func(bool) <-chan time.Time { return nil })
+		if took := time.Since(began); err != nil || took > 2*5*time.Second {
+			t.Errorf("BAD-INPUT 56: two more hints came after %s, %v", took, err)
+		}
+	})
 }
