@@ -79,7 +79,14 @@ var lone = jsontext.AllowInvalidUTF8(true)
 // came before it.
 func Read(raw []byte) (m Message, refused *Error) {
 	var e envelope
-	err := jsonv2.Unmarshal(raw, &e, lone)
+	var into any = &e
+	if len(raw) > todo.MaxRequest { // it is refused: nothing else is copied
+		into = &struct {
+			ID     *jsontext.Value `json:"id"`
+			Method *jsontext.Value `json:"method"`
+		}{&e.ID, &e.Method}
+	}
+	err := jsonv2.Unmarshal(raw, into, lone)
 	m.ID = json.RawMessage(e.ID)
 	_ = json.Unmarshal(e.Method, &m.Method)
 	if refused = check(raw, e, m, err); refused == nil {
