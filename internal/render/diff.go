@@ -22,6 +22,22 @@ import (
 //
 // A line says [What] changed where its sign does not. others may have the list that replaced it.
 func Diff(before, after todo.Snapshot, others ...todo.Snapshot) (lines []string) {
+	lines = Besides(before, after, others...)
+	for _, d := range todo.Diff(before, after) {
+		switch {
+		case d.Kind == todo.Added:
+			lines = append(lines, "+ "+Safe(d.After.Text)+strings.TrimPrefix(What(d, after), "added"))
+		case d.Kind == todo.Removed:
+			lines = append(lines, "- "+Safe(d.Before.Text))
+		default:
+			lines = append(lines, "~ "+Change(d, after))
+		}
+	}
+	return lines
+}
+
+// Besides returns the lines of [Diff] that are not of items.
+func Besides(before, after todo.Snapshot, others ...todo.Snapshot) (lines []string) {
 	if before.GivenTitle != after.GivenTitle && after.GivenTitle == "" {
 		lines = append(lines, "title taken away")
 	} else if before.GivenTitle != after.GivenTitle {
@@ -43,22 +59,19 @@ func Diff(before, after todo.Snapshot, others ...todo.Snapshot) (lines []string)
 	case before.Deleted && !after.Deleted, before.Archived && !after.Archived:
 		lines = append(lines, "brought back")
 	}
-	for _, d := range todo.Diff(before, after) {
-		was, is, what := Safe(d.Before.Text), Safe(d.After.Text), What(d, after)
-		line := "~ " + is + ": " + what
-		switch {
-		case d.Kind == todo.Added:
-			line = "+ " + is + strings.TrimPrefix(what, "added")
-		case d.Kind == todo.Removed:
-			line = "- " + was
-		case what == "reworded":
-			line = "~ " + was + " → " + is
-		case was != is:
-			line = "~ " + was + " → " + is + ": " + what
-		}
-		lines = append(lines, line)
-	}
 	return lines
+}
+
+// Change says which item changed, and how: "text: pending → completed", "old text → new text", "text: added".
+func Change(d todo.Difference, s todo.Snapshot) string {
+	was, is, what := Safe(d.Before.Text), Safe(d.After.Text), What(d, s)
+	switch {
+	case what == "reworded":
+		return was + " → " + is
+	case d.Kind == todo.Changed && was != is:
+		return was + " → " + is + ": " + what
+	}
+	return cmp.Or(is, was) + ": " + what
 }
 
 // What says how an item changed, safe to display: "added", "removed", "moved to 2", "pending → completed (why)",

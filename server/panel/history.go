@@ -40,10 +40,16 @@ func (page *listPage) revisionOf(before, at, by todo.Snapshot) revision {
 	if account.Told(before, at) {
 		r.Fate = page.edits.OfRevision(r.N)
 	}
-	changes := render.Diff(before, at, by)
+	changes := render.Besides(before, at, by)
+	for _, d := range todo.Diff(before, at) {
+		changes = append(changes, render.Change(d, at))
+	}
 	r.Words = cmp.Or(todo.Cut(strings.Join(changes, ", "), maxShown), "nothing changed")
 	r.Size = min(bits.Len(uint(max(len(changes), 1)-1))+1, 5)
-	if before.Revision == at.Revision {
+	switch before.Revision {
+	case 0:
+		r.Words = "began with " + render.Count(len(at.Items), "item", "items")
+	case at.Revision:
 		r.Words = "earlier revisions are not kept"
 	}
 	return r

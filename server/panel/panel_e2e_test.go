@@ -71,7 +71,7 @@ func TestPanelHistory(t *testing.T) {
 	key("[")
 	servertest.Until(t, ctx, fmt.Sprintf(at, 2, 3)+` && document.getElementById('status-text').textContent === 'Old revision'`)
 	servertest.Until(t, ctx, `[...document.querySelectorAll('#items li')].map((li) => li.querySelector('bdi').textContent + ': ' + li.querySelector('.small').textContent).sort().join() === 'First: removed,Step: added (in progress)'`)
-	if tick := servertest.Eval[string](t, ctx, `document.querySelector('#ticks [aria-current]').getAttribute('aria-label')`); tick != "Revision 2, Claude Code, + Step (in progress), - First" {
+	if tick := servertest.Eval[string](t, ctx, `document.querySelector('#ticks [aria-current]').getAttribute('aria-label')`); tick != "Revision 2, Claude Code, Step: added (in progress), First: removed" {
 		t.Errorf("the tick says %q", tick)
 	}
 	key(kb.ArrowLeft)

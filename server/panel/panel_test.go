@@ -114,7 +114,7 @@ func TestHistoryAcrossADeletion(t *testing.T) {
 	for _, do := range []string{"delete", "undelete"} {
 		servertest.Is(t, "it is answered", http.StatusOK)(servertest.Post(t, list+"/edit", `{"do":"`+do+`"}`))
 	}
-	has(t, page(t, list), "brought back<", "deleted<", "+ A<", "~ A: pending → completed<")
+	has(t, page(t, list), "brought back<", "deleted<", "began with 1 item<", "A: pending → completed<")
 	has(t, page(t, list+"?revision=3"), "Revision 3 of 4", `!id="restore"`, "!.md?revision=3")
 }
 
