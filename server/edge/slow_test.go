@@ -214,7 +214,7 @@ func TestHTTP2OutlivesTheClientTimeout(t *testing.T) {
 func TestHTTP2UnreadAnswers(t *testing.T) {
 	const n = 20
 	ended := make(chan error, n)
-	address := serveTLS(t, 250*time.Millisecond, func(e *edge.Edge) {
+	address := serveTLS(t, 2*time.Second, func(e *edge.Edge) {
 		e.Handle("GET /large", edge.Text, func(w http.ResponseWriter, _ *edge.Request) error {
 			_, err := w.Write(make([]byte, 4<<20))
 			ended <- err
