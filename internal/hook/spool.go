@@ -42,14 +42,14 @@ type Spool struct {
 }
 
 const (
-	maxSpooled  = 1000           // how many events there may be
-	maxLeft     = 64             // a hook that finds so many applies them itself
-	keepFor     = 24 * time.Hour // how long the store may fail on an event before it is set aside
-	lockTimeout = 2 * time.Second
-	lockEvery   = 2 * time.Millisecond // how often the lock is tried
-	lockSuffix  = "-apply"             // of the spool folder's path, for the lock while events are applied
-	asideSuffix = ".damaged"           // of the file of an event that was set aside
-	asideFor    = 30 * 24 * time.Hour  // how long that is kept
+	maxSpooled, maxSpool = 1000, 64 << 20 // how many events there may be, and of how many bytes
+	maxLeft              = 64             // a hook that finds so many applies them itself
+	keepFor              = 24 * time.Hour // how long the store may fail on an event before it is set aside
+	lockTimeout          = 2 * time.Second
+	lockEvery            = 2 * time.Millisecond // how often the lock is tried
+
+	// Suffixes of the spool folder's path: for the lock while events are applied, and for the folder of damaged events.
+	lockSuffix, asideSuffix = "-apply", "-damaged"
 )
 
 // Do handles an event as [Do] does. An event whose host waits for no answer is only added to the spool; if that fails,
@@ -102,8 +102,14 @@ func (s *Spool) add(e Event) (waiting int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if len(all) >= maxSpooled {
-		return 0, fmt.Errorf("%d events wait for the store: no more than %d are kept", len(all), maxSpooled)
+	size := int64(len(event))
+	for _, name := range all {
+		if info, err := os.Lstat(filepath.Join(s.Folder, name)); err == nil {
+			size += info.Size()
+		}
+	}
+	if len(all) >= maxSpooled || size > maxSpool {
+		return 0, fmt.Errorf("%d events, %d bytes with this one, wait for the store: no more than %d or %d bytes are kept", len(all), size, maxSpooled, maxSpool)
 	}
 	unnamed := filepath.Join(s.Folder, rand.Text())
 	if err := atomicfile.Write(unnamed, event, nil); err != nil {
@@ -126,22 +132,18 @@ func (s *Spool) add(e Event) (waiting int, err error) {
 
 var eventName = regexp.MustCompile(`^\d{20}-[A-Z0-9]+$`)
 
-// sweep removes what hooks left that were killed before their event had its name, and events set aside long ago.
+// sweep removes what hooks left that were killed before their event had its name.
 func (s *Spool) sweep() {
 	files, _ := os.ReadDir(s.Folder)
 	for _, f := range files {
-		kept := time.Hour
-		if filepath.Ext(f.Name()) == asideSuffix {
-			kept = asideFor
-		}
-		if info, err := f.Info(); err == nil && !eventName.MatchString(f.Name()) && time.Since(info.ModTime()) > kept {
+		if info, err := f.Info(); err == nil && !eventName.MatchString(f.Name()) && time.Since(info.ModTime()) > time.Hour {
 			_ = os.Remove(filepath.Join(s.Folder, f.Name()))
 		}
 	}
 }
 
-// names returns the names of the files of the events that wait, in order. Other files are of events that were set
-// aside, or of a process that was killed.
+// names returns the names of the files of the events that wait, in order. A process that was killed may have left
+// other files.
 func (s *Spool) names() (all []string, err error) {
 	info, err := os.Lstat(s.Folder)
 	switch {
@@ -249,11 +251,19 @@ func queued(in io.Reader, id string) (e Event, a *act, err error) {
 	return e, a, e.describe(err)
 }
 
-// setAside renames the file of an event that can never be applied, and logs why.
+// setAside moves an event that can never be applied to a folder beside the spool, and logs why. If that folder is full,
+// setAside empties it first.
 func (s *Spool) setAside(name string, why error) error {
-	path := filepath.Join(s.Folder, name)
-	s.Log(fmt.Errorf("an event that waited for the store is set aside as %s: %w", path+asideSuffix, why))
-	return os.Rename(path, path+asideSuffix)
+	aside := s.Folder + asideSuffix
+	if files, _ := os.ReadDir(aside); len(files) >= maxSpooled {
+		_ = os.RemoveAll(aside)
+	}
+	s.Log(fmt.Errorf("an event that waited for the store is set aside in %s: %w", aside, why))
+	err := os.MkdirAll(aside, 0o700)
+	if err == nil {
+		err = os.Rename(filepath.Join(s.Folder, name), filepath.Join(aside, name))
+	}
+	return err
 }
 
 var errPanic = errors.New("panic")

@@ -50,17 +50,12 @@ func (r *spoolRig) put(came time.Time, event string) {
 	r.write(map[string]string{fmt.Sprintf("%020d-X", came.UnixNano()): event})
 }
 
-const asideSuffix = ".damaged" // ends the names of files of events that were set aside
-
-// read returns the files of the spool, by their names, without those of events that were set aside.
+// read returns the files of the spool, by their names.
 func (r *spoolRig) read() map[string]string {
 	r.Helper()
 	all := make(map[string]string)
 	files, _ := os.ReadDir(r.Folder) // there may be none yet
 	for _, f := range files {
-		if strings.HasSuffix(f.Name(), asideSuffix) {
-			continue
-		}
 		all[f.Name()] = string(checktest.Must(os.ReadFile(filepath.Join(r.Folder, f.Name())))(r.T))
 	}
 	return all
@@ -399,16 +394,13 @@ func TestSpoolOfABrokenList(t *testing.T) {
 // aside returns the events that were set aside.
 func (r *spoolRig) aside() string {
 	r.Helper()
-	var all strings.Builder
-	for _, path := range checktest.Must(filepath.Glob(filepath.Join(r.Folder, "*"+asideSuffix)))(r.T) {
-		all.Write(checktest.Must(os.ReadFile(path))(r.T))
-	}
-	return all.String()
+	aside := spoolRig{rig: r.rig, Spool: &hook.Spool{Folder: r.Folder + "-damaged"}}
+	return strings.Join(slices.Collect(maps.Values(aside.read())), "")
 }
 
 // BAD-INPUT 114: Sixty hooks at once, on a free or locked store; in the spool a cut, huge or refused
-// event, a thousand; a link or pipe instead → Each event is on disk in order, and who reads next
-// sees it. A bad event alone is set aside for 30 days; what the spool cannot take a hook applies itself
+// event, a thousand; a link or pipe in its place → Each event is on disk in order, and who reads next
+// sees it. A bad event alone is set aside; what the spool cannot take a hook applies itself
 func TestDamagedSpool(t *testing.T) {
 	good := steps("a", "secret")
 	now := time.Now().Add(-time.Minute)
@@ -436,32 +428,19 @@ func TestDamagedSpool(t *testing.T) {
 			}
 		})
 	}
-	r := newSpoolRig(t)
-	r.broken = errors.New("broken")
-	for n := range 1000 {
-		r.put(now.Add(time.Duration(n)), steps("c", "1"))
+	for name, full := range map[string]int{"a thousand": 1000, "64 MB": 9} {
+		r := newSpoolRig(t)
+		r.broken = errors.New("broken")
+		for n := range full {
+			r.put(now.Add(time.Duration(n)), steps("c", "1")+strings.Repeat(" ", 64<<20/9*(9/full)))
+		}
+		before := r.read()
+		if _, err := r.tell(steps("d", "1")); !errors.Is(err, r.broken) || !strings.Contains(err.Error(), "is lost") || !strings.Contains(err.Error(), "no more than 1000") {
+			t.Errorf("%s: %v", name, err)
+		}
+		checktest.Same(t, "what waits was changed", maps.Equal(r.read(), before), true)
+		r.Spool.Store, r.broken = nil, nil // the store is well again
+		checktest.Fails(t, "error", checktest.Err(r.tell(steps("d", "1"))), "applied at once")
+		r.expect(full, "d: 1")
 	}
-	before := r.read()
-	if _, err := r.tell(steps("d", "1")); !errors.Is(err, r.broken) || !strings.Contains(err.Error(), "is lost") || !strings.Contains(err.Error(), "no more than 1000") {
-		t.Error(err)
-	}
-	checktest.Same(t, "what waits was changed", maps.Equal(r.read(), before), true)
-	r.Spool.Store, r.broken = nil, nil // the store is well again
-	checktest.Fails(t, "error", checktest.Err(r.tell(steps("d", "1"))), "applied at once")
-	r.expect(1000, "d: 1")
-}
-
-// What was set aside is kept for 30 days; what a hook left that was killed as it wrote, for an hour.
-func TestSpoolIsSwept(t *testing.T) {
-	r := newSpoolRig(t)
-	now := time.Now()
-	for name, age := range map[string]time.Duration{"kept" + asideSuffix: 29 * 24 * time.Hour, "gone" + asideSuffix: 31 * 24 * time.Hour, "KEPT": 59 * time.Minute, "GONE": 61 * time.Minute} {
-		r.write(map[string]string{name: name})
-		checktest.Check(t, os.Chtimes(filepath.Join(r.Folder, name), now.Add(-age), now.Add(-age)))
-	}
-	r.put(now, steps("a", "1"))
-	r.drains()
-	r.expect(1, "a: 1")
-	checktest.Same(t, "set aside is", r.aside(), "kept"+asideSuffix)
-	checktest.Same(t, "of the killed there is", r.read()["KEPT"], "KEPT")
 }

@@ -223,8 +223,7 @@ func TestListPages(t *testing.T) {
 }
 
 // BAD-INPUT 63: More streams than `--max-streams`, or half of it from one address or user; a large
-// change while many are open → 429 with `Retry-After`; encoded once for all waiting, laggards are
-// closed
+// change while many are open → 429 with `Retry-After`; encoded once, readers that lag are closed
 func TestStreamsShareOneEncoding(t *testing.T) {
 	for path, last := range map[string]string{"/api/events": "event: todos:update", "/api/stream": `data: {"type":"content_block_start"`, "/panel/events": "event: list"} {
 		t.Run(path, func(t *testing.T) {

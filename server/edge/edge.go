@@ -52,8 +52,8 @@ type Config struct {
 	TLS            *tls.Config    // nil serves without TLS
 	Log            *slog.Logger   // of the server's own failures, without any list's content; nil discards them
 	Timeout        time.Duration  // of a request that is not a stream; 0 means 10 s
-	// ClientTimeout is how long a client may take to send a request or to read an event of a stream; for an answer it has
-	// twice as long, beyond Timeout. 0 means 10 s (BAD-INPUT 10 and 61).
+	// ClientTimeout is how long a client may take to send a header or a body, or to read a piece of an answer, of at
+	// most 256 kB; 0 means 10 s (BAD-INPUT 10 and 61).
 	ClientTimeout time.Duration
 	// MaxStreams is how many streams may be open; 0 means 4096. One client address, and one user, may have half of
 	// them, but at least one (BAD-INPUT 63).
@@ -126,8 +126,8 @@ func New(c Config) *Edge {
 		panic(err)
 	}
 	e := &Edge{config: c, mux: http.NewServeMux(), path: public.EscapedPath(), crossOrigin: crossOrigin,
-		streams: &shares{what: "open streams", limit: "--max-streams", held: make(map[string]int)},
-		unsent:  &shares{what: "bytes of unread answers", limit: "128 MB", held: make(map[string]int)},
+		streams: &shares{what: "open streams", limit: "--max-streams", held: make(map[share]int)},
+		unsent:  &shares{what: "bytes of unread answers", limit: "128 MB", held: make(map[share]int)},
 		probe:   writeProbe{seldom: rate.Sometimes{Interval: probeAge}},
 		turns:   make(chan struct{}, 2),
 		signsIn: c.Tokens != nil || c.Issuer != nil, key: sync.OnceValue(c.Key),
@@ -155,11 +155,15 @@ var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.Me
 // ServeHTTP implements http.Handler.
 func (e *Edge) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	began := time.Now()
-	w := &answer{ResponseWriter: response}
+	w := &answer{ResponseWriter: response, control: http.NewResponseController(response), edge: e}
+	w.within(0) // the connection keeps the deadline of its previous request
 	if e.path != "" {
 		r = e.atRoot(r)
 	}
 	defer func() {
+		// Now the HTTP server reads the rest of the request's body and writes what it has buffered; nothing else
+		// touches the response.
+		w.within(2 * e.config.ClientTimeout)
 		if e.config.Observe == nil || w.stream {
 			return
 		}
@@ -178,6 +182,11 @@ func (e *Edge) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	// Strict-Transport-Security covers all ports of a host. If the URL has a port, another port may serve without TLS.
 	if host, ok := strings.CutPrefix(e.origin(r), "https://"); ok && !strings.Contains(host, ":") {
 		w.Header().Set("Strict-Transport-Security", "max-age=15552000")
+	}
+	// This limits every request, since the HTTP server reads a body that no handler reads. ReadJSON removes the
+	// limit.
+	if r.Body != http.NoBody {
+		_ = w.control.SetReadDeadline(time.Now().Add(e.config.ClientTimeout))
 	}
 	e.mux.ServeHTTP(w, r)
 }
@@ -262,7 +271,7 @@ func (r *Request) Stream(w http.ResponseWriter, serve func(*sse.Stream) error) e
 		return nil
 	}
 	e := r.edge
-	closed, err := e.streams.take(r, 1, e.config.MaxStreams)
+	closed, err := e.streams.take(r, new(byte), 1, e.config.MaxStreams)
 	if err != nil {
 		w.Header().Set("Retry-After", "10")
 		return err
@@ -272,7 +281,7 @@ func (r *Request) Stream(w http.ResponseWriter, serve func(*sse.Stream) error) e
 	defer cancel()
 	defer context.AfterFunc(e.closing, cancel)()
 	w.(*answer).stream = true
-	stream := sse.Open(ctx, w, e.config.KeepAlive, e.config.ClientTimeout, r.isStillSignedIn)
+	stream := sse.Open(ctx, w, e.config.KeepAlive, r.isStillSignedIn)
 	defer stream.Close()
 	err = serve(stream)
 	if e.closing.Err() != nil {

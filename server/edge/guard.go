@@ -78,12 +78,19 @@ type shares struct {
 	what, limit string // in the text of a refusal
 
 	mu   sync.Mutex
-	held map[string]int
+	held map[share]int
 }
 
-// take counts n until back is called. It returns an error if all clients together would then hold more than most, or
-// one client more than half of most.
-func (s *shares) take(r *Request, n, most int) (back func(), err error) {
+// share is a key of [shares.held]. With a thing, the value is how many holders of the client share that thing, whose
+// size counts once. Without a thing, the value is the total size of the client's things.
+type share struct {
+	client string
+	thing  *byte
+}
+
+// take counts size n for a thing until back is called. It returns an error if all clients together would then hold more
+// than most, or one client more than half of most.
+func (s *shares) take(r *Request, thing *byte, n, most int) (back func(), err error) {
 	clients := []string{"", "address " + r.edge.address(r.Request)}
 	if r.Subject != "" { // without sign-in all clients have the same identity
 		clients = append(clients, "subject "+r.Principal+"\x00"+r.Subject)
@@ -95,21 +102,29 @@ func (s *shares) take(r *Request, n, most int) (back func(), err error) {
 		if client != "" {
 			one, most, limit = " of one client", max(1, most/2), "half of "+s.limit
 		}
-		if s.held[client]+n > most {
+		if s.held[share{client, thing}] == 0 && s.held[share{client, nil}]+n > most {
 			return nil, newError(http.StatusTooManyRequests, "too many %s%s, %d is the most (%s)", s.what, one, most, limit)
 		}
 	}
-	for _, client := range clients {
-		s.held[client] += n
+	// A client's first share of a thing adds n to its total, and giving back the last one subtracts it.
+	count := func(by int) {
+		for _, client := range clients {
+			one, all := share{client, thing}, share{client, nil}
+			if s.held[one] += by; s.held[one] == max(by, 0) {
+				s.held[all] += n * by
+			}
+			for _, key := range []share{one, all} {
+				if s.held[key] == 0 {
+					delete(s.held, key)
+				}
+			}
+		}
 	}
+	count(1)
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		for _, client := range clients {
-			if s.held[client] -= n; s.held[client] == 0 {
-				delete(s.held, client)
-			}
-		}
+		count(-1)
 	}, nil
 }
 
@@ -117,7 +132,7 @@ func (s *shares) take(r *Request, n, most int) (back func(), err error) {
 func (e *Edge) OpenStreams() int {
 	e.streams.mu.Lock()
 	defer e.streams.mu.Unlock()
-	return e.streams.held[""]
+	return e.streams.held[share{}]
 }
 
 // rates limits how many events a second each name may have; at once it allows twice as many.

@@ -127,7 +127,8 @@ func (r *Request) ReadJSON(w http.ResponseWriter) ([]byte, *Error) {
 	if r.ContentLength > maxDrained {
 		return nil, tooLarge
 	}
-	body := http.MaxBytesReader(w.(*answer).ResponseWriter, r.Body, maxDrained) // past the limit that response closes the connection
+	a := w.(*answer)
+	body := http.MaxBytesReader(a.ResponseWriter, r.Body, maxDrained) // past the limit that response closes the connection
 	raw, err := io.ReadAll(io.LimitReader(body, todo.MaxRequest+1))
 	if len(raw) > todo.MaxRequest {
 		_, _ = io.Copy(io.Discard, body)
@@ -136,19 +137,29 @@ func (r *Request) ReadJSON(w http.ResponseWriter) ([]byte, *Error) {
 	if err != nil {
 		return nil, BadRequest("the body did not arrive whole within %s", r.edge.config.ClientTimeout)
 	}
+	// The deadline is for the body alone: the answer may be a stream. When the body is refused the deadline stays, for
+	// the rest of the body, which the HTTP server reads.
+	_ = a.control.SetReadDeadline(time.Time{})
 	return raw, nil
 }
 
 const (
+	pieceSize = 256 << 10 // bytes that a client must read within the client timeout: 26 kB/s is enough
 	// maxUnsent is how many bytes of large answers clients may leave unread: sixteen of the largest pages of lists. One
 	// client may leave half of that.
 	maxUnsent   = 128 << 20
 	smallAnswer = 16 << 10 // the size in bytes from which an answer is large
 )
 
-// answer is a response, and what is known of it.
+// answer is a response that its client must read in time. Else the connection is closed, and the memory of the answer
+// is free (BAD-INPUT 61).
+//
+// A deadline is set only while something is written: in HTTP/2 a deadline ends the answer when it passes, even while
+// the handler waits for the store.
 type answer struct {
 	http.ResponseWriter
+	control *http.ResponseController
+	edge    *Edge
 	status  int      // 0 means 200
 	stream  bool     // it became a [sse.Stream]
 	request *Request // nil until it is known who asks
@@ -162,17 +173,58 @@ func (a *answer) WriteHeader(status int) {
 	a.ResponseWriter.WriteHeader(status)
 }
 
+// Write implements http.ResponseWriter.
+func (a *answer) Write(p []byte) (written int, err error) {
+	if a.stream && len(p) >= smallAnswer {
+		sent, err := a.edge.unsent.take(a.request, &p[0], len(p), maxUnsent)
+		if err != nil {
+			return 0, err
+		}
+		defer sent()
+	}
+	defer a.within(0)
+	for {
+		piece := p[:min(len(p), pieceSize)]
+		a.within(a.edge.config.ClientTimeout)
+		n, err := a.ResponseWriter.Write(piece)
+		written += n
+		if err != nil {
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				a.edge.config.Log.Info("answer dropped: its client does not read it", "stream", a.stream)
+			}
+			return written, err
+		}
+		if p = p[n:]; len(p) == 0 {
+			return written, nil
+		}
+	}
+}
+
+// within sets the deadline of writes from now on; 0 means none. If setting it fails, the next write fails too.
+func (a *answer) within(timeout time.Duration) {
+	var deadline time.Time
+	if timeout > 0 {
+		deadline = time.Now().Add(timeout)
+	}
+	_ = a.control.SetWriteDeadline(deadline)
+}
+
+// FlushError is called by http.ResponseController.
+func (a *answer) FlushError() error {
+	a.within(a.edge.config.ClientTimeout)
+	defer a.within(0)
+	return a.control.Flush()
+}
+
 // Unwrap is called by http.ResponseController.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 // Write answers with a status and a whole body. w must be what the handler was given. It returns an [*Error] with
-// status 429, and has written nothing, when too much is unread. An answer that its client does not read in time is
-// dropped, so that its memory is free (BAD-INPUT 61).
+// status 429, and has written nothing, when too much is unread.
 func Write(w http.ResponseWriter, status int, mediaType string, body []byte) error {
-	isLarge := len(body) >= smallAnswer
-	a := w.(*answer)
-	if isLarge {
-		sent, err := a.request.edge.unsent.take(a.request, len(body), maxUnsent)
+	if len(body) >= smallAnswer {
+		a := w.(*answer)
+		sent, err := a.edge.unsent.take(a.request, &body[0], len(body), maxUnsent)
 		if err != nil {
 			return err
 		}
@@ -180,8 +232,6 @@ func Write(w http.ResponseWriter, status int, mediaType string, body []byte) err
 	}
 	w.Header().Set("Content-Type", mediaType)
 	w.WriteHeader(status)
-	if _, err := w.Write(body); isLarge && errors.Is(err, os.ErrDeadlineExceeded) {
-		a.request.edge.config.Log.Info("answer dropped: its client does not read it")
-	}
+	_, _ = w.Write(body)
 	return nil
 }

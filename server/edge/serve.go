@@ -54,7 +54,7 @@ func (l *connections) Accept() (net.Conn, error) {
 // stop timeout for other requests, and returns nil. It returns an error when the listener fails before ctx ends.
 func (e *Edge) Serve(ctx context.Context, on net.Listener) error {
 	srv := &http.Server{Handler: e, TLSConfig: e.config.TLS, HTTP2: &http.HTTP2Config{WriteByteTimeout: e.config.ClientTimeout},
-		ReadTimeout: e.config.ClientTimeout, WriteTimeout: e.config.Timeout + 2*e.config.ClientTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+		ReadHeaderTimeout: e.config.ClientTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(e.config.Log.Handler(), slog.LevelDebug)}
 	l, failed := &connections{on, srv}, make(chan error, 1)
 	go func() {

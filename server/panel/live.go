@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"runtime"
 	"strings"
 	"time"
 
@@ -205,6 +206,7 @@ func (o *openPage) send(ctx context.Context, k sharedKey, person bool) error {
 	if err != nil || k.own && o.version == u.version {
 		return err
 	}
+	defer runtime.KeepAlive(u)
 	if k.own {
 		o.version = u.version
 	}
@@ -215,7 +217,7 @@ func (o *openPage) send(ctx context.Context, k sharedKey, person bool) error {
 func whose(r *edge.Request) string { return r.Principal + "\x00" + r.Subject }
 
 // standing reads the board as of a time. All open pages of a user share one read for each time.
-func (p *Panel) standing(ctx context.Context, r *edge.Request, at time.Time) (groups, error) {
+func (p *Panel) standing(ctx context.Context, r *edge.Request, at time.Time) (*groups, error) {
 	return p.standings.Get(ctx, sharedKey{whose: whose(r), at: at}, func() (groups, error) { return p.readBoard(ctx, r) })
 }
 

@@ -1,20 +1,20 @@
 // Package sse writes streams of server-sent events.
 //
 // A stream gets a comment at regular intervals, so that proxies and clients do not close it and know that the server
-// runs. It ends with its context, and when its client does not read (BAD-INPUT 61).
+// runs. It ends with its context, and when its client does not read: the response limits each write (BAD-INPUT 61).
 package sse
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"runtime"
 	"sync"
 	"time"
-
-	"golang.org/x/sync/singleflight"
+	"weak"
 )
 
 // Stream is a response that may stay open for a long time.
@@ -24,7 +24,6 @@ type Stream struct {
 	ctx      context.Context
 	cancel   context.CancelFunc
 	done     sync.WaitGroup
-	patience time.Duration // how long one write may take
 
 	Silence time.Duration // the longest silence while the server runs: two comments may be late
 
@@ -33,12 +32,11 @@ type Stream struct {
 	comment string     // the beginning of a comment
 }
 
-// Open returns a stream that writes to w from its first event on, each time within patience. Each keepAlive it writes a
-// comment and asks mayGoOn whether it may go on. It ends with ctx, when a write fails, when mayGoOn returns false, or
-// with [Stream.Close], which must be called.
-func Open(ctx context.Context, w http.ResponseWriter, keepAlive, patience time.Duration, mayGoOn func(context.Context) bool) *Stream {
-	s := &Stream{response: w, control: http.NewResponseController(w), patience: patience, Silence: keepAlive * 5 / 2, comment: ": "}
-	s.within(0) // the server's own limit is for answers that end
+// Open returns a stream that writes to w from its first event on. Each keepAlive it writes a comment and asks mayGoOn
+// whether it may go on. It ends with ctx, when a write fails, when mayGoOn returns false, or with [Stream.Close],
+// which must be called.
+func Open(ctx context.Context, w http.ResponseWriter, keepAlive time.Duration, mayGoOn func(context.Context) bool) *Stream {
+	s := &Stream{response: w, control: http.NewResponseController(w), Silence: keepAlive * 5 / 2, comment: ": "}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	s.done.Go(func() { s.keepAlive(keepAlive, mayGoOn) })
 	return s
@@ -51,16 +49,6 @@ func (s *Stream) Context() context.Context { return s.ctx }
 func (s *Stream) Close() {
 	s.cancel()
 	s.done.Wait()
-	s.within(s.patience) // for the end, which the HTTP server writes
-}
-
-// within sets the deadline of writes from now on; 0 means none. If setting it fails, the next write fails too.
-func (s *Stream) within(patience time.Duration) {
-	var deadline time.Time
-	if patience > 0 {
-		deadline = time.Now().Add(patience)
-	}
-	_ = s.control.SetWriteDeadline(deadline)
 }
 
 // WriteHeader writes the header of an event stream.
@@ -137,11 +125,8 @@ func (s *Stream) SendEncoded(data []byte) error {
 	return s.ctx.Err()
 }
 
-// write writes and flushes data, and ends the stream if that fails. The caller must hold mu. It sets a deadline only
-// meanwhile, since over HTTP/2 one that passes ends an idle stream.
+// write writes and flushes data, and ends the stream if that fails. The caller must hold mu.
 func (s *Stream) write(data []byte) {
-	s.within(s.patience)
-	defer s.within(0)
 	if _, err := s.response.Write(data); err != nil || s.control.Flush() != nil {
 		s.cancel()
 	}
@@ -172,20 +157,54 @@ func (s *Stream) keepAlive(interval time.Duration, mayGoOn func(context.Context)
 	}
 }
 
-// Shared makes values that several streams wait for at once, each once (BAD-INPUT 63). The zero value is ready to use.
-type Shared[K comparable, V any] struct{ flights singleflight.Group }
+// Shared keeps values that several streams need, so that each is made once (BAD-INPUT 63). The garbage collector
+// frees values that no stream uses. The zero value is ready to use.
+type Shared[K comparable, V any] struct {
+	mu     sync.Mutex
+	values map[K]weak.Pointer[shared[V]]
+	sweep  int // how many values there may be before unused ones are removed
+}
 
-// Get returns the value of a key, which must not be changed. It calls read unless another caller's read of the key is
-// under way. If that one's context ends, it reads again.
-func (s *Shared[K, V]) Get(ctx context.Context, key K, read func() (V, error)) (V, error) {
-	for {
-		value, err, shared := s.flights.Do(fmt.Sprintf("%#v", key), func() (any, error) { return read() })
-		if shared && errors.Is(err, context.Canceled) && ctx.Err() == nil {
-			continue
-		}
-		v, _ := value.(V)
-		return v, err
+// shared is a value that is made when it is first read.
+type shared[V any] struct {
+	mu    sync.Mutex
+	made  bool
+	value V
+}
+
+// Get returns the value of a key, which must not be changed. It calls read unless the value is in use. After an error
+// the next caller reads again.
+func (s *Shared[K, V]) Get(ctx context.Context, key K, read func() (V, error)) (*V, error) {
+	v := s.get(key)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.made {
+		return &v.value, nil
 	}
+	err := ctx.Err() // it may have waited for reads that failed
+	if err == nil {
+		v.value, err = read()
+	}
+	v.made = err == nil
+	return &v.value, err
+}
+
+func (s *Shared[K, V]) get(key K) *shared[V] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if v := s.values[key].Value(); v != nil {
+		return v
+	}
+	if len(s.values) >= s.sweep {
+		maps.DeleteFunc(s.values, func(_ K, v weak.Pointer[shared[V]]) bool { return v.Value() == nil })
+		s.sweep = 2*len(s.values) + 64
+	}
+	if s.values == nil {
+		s.values = make(map[K]weak.Pointer[shared[V]])
+	}
+	v := &shared[V]{}
+	s.values[key] = weak.Make(v)
+	return v
 }
 
 // Events are encoded events by key.
@@ -197,5 +216,6 @@ func (s *Events[K]) Send(stream *Stream, key K, events func() []Event) error {
 	if err != nil {
 		return err
 	}
-	return stream.SendEncoded(data)
+	defer runtime.KeepAlive(data)
+	return stream.SendEncoded(*data)
 }
