@@ -62,8 +62,11 @@ func (l Lists) InTurn(ctx context.Context, s todo.Snapshot) (bool, error) {
 
 // isInTurn is [Lists.InTurn] by what a reader reads.
 func (l Lists) isInTurn(ctx context.Context, r Reader, s todo.Snapshot) (bool, error) {
+	if s.List.Agent != "" || s.List.Mirrored {
+		return false, nil
+	}
 	on, err := r.SeenOn(ctx, s.List.Principal, s.List.ID)
-	if err != nil || s.List.Agent != "" || s.List.Mirrored {
+	if err != nil {
 		return false, err
 	}
 	return anyChat(ctx, r, on, func(s Seen) bool { return s.Current }, func(c todo.Chat) bool { return c.Doing.InTurn() && l.board.isHere(c) })
