@@ -294,7 +294,7 @@ func TestWatchHearsOthers(t *testing.T) {
 	}
 	heard(2) // or that it listens now
 	const soon = time.Second / 4
-	quickest := lookAnyway
+	quickest := time.Minute
 	for n := int64(3); n < 12; n++ {
 		quickest = min(quickest, heard(n))
 	}
@@ -302,7 +302,7 @@ func TestWatchHearsOthers(t *testing.T) {
 		t.Errorf("heard after %s at best", quickest)
 	}
 	checktest.Check(t, os.RemoveAll(filepath.Dir(b.path+savedSuffix)))
-	for quickest, n := lookAnyway, int64(12); quickest > soon; n++ {
+	for quickest, n := time.Minute, int64(12); quickest > soon; n++ {
 		quickest = heard(n)
 	}
 	end()

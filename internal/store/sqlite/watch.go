@@ -53,8 +53,8 @@ func (s *Store) Alive(process string) bool {
 }
 
 // Watch implements board.Store. It calls hint at once for saves through this store. For saves of other processes it
-// calls hint when one touches the file [savedSuffix], and each time [lookAnyway] or [lookOften] has passed: the caller
-// finds out by [Store.Position] whether there is anything new.
+// calls hint when one touches the file [savedSuffix], or each time [lookOften] has passed while it cannot listen: the
+// caller finds out by [Store.Position] whether there is anything new.
 func (s *Store) Watch(ctx context.Context, hint func()) error {
 	if err := s.life.Enter(ctx); err != nil {
 		return fmt.Errorf("watch store: %w", err)
@@ -66,11 +66,10 @@ func (s *Store) Watch(ctx context.Context, hint func()) error {
 		s.removeFolder()
 	}()
 	return s.life.Watch(ctx, hint, others.heard, func(bool) <-chan time.Time {
-		wait := lookOften
-		if info, _ := s.stat(); info != nil { // else nothing is made on disk
-			wait = others.listen()
+		if info, _ := s.stat(); info != nil && others.listen() == nil { // without a store nothing is made on disk
+			return nil
 		}
-		return time.After(wait)
+		return time.After(lookOften)
 	})
 }
 
@@ -88,8 +87,6 @@ func Say(path string) {
 const SpoolSuffix = "-events"
 
 const (
-	// lookAnyway is how often Watch hints without a signal: saves from another machine may send none.
-	lookAnyway = 10 * time.Second
 	// lookOften is how often Watch hints if it cannot listen: there is no store, or the system allows no more watches.
 	lookOften = 50 * time.Millisecond
 	// together is the time in which several saves of others cause one hint.
@@ -104,17 +101,14 @@ type listener struct {
 	info  os.FileInfo       // of the file that it listens to
 }
 
-// listen listens to the file at its path, unless it does so already. It returns how long to wait for a signal at most.
-func (l *listener) listen() time.Duration {
+// listen listens to the file at its path, unless it does so already.
+func (l *listener) listen() error {
 	now, err := os.Stat(l.file)
 	if l.on != nil && err == nil && os.SameFile(now, l.info) {
-		return lookAnyway
+		return nil
 	}
 	l.close()
-	if l.begin() != nil {
-		return lookOften
-	}
-	return lookAnyway
+	return l.begin()
 }
 
 // begin creates the file, if need be, and starts to listen to it. Then it signals heard, for what was missed before.
