@@ -388,6 +388,12 @@ func TestAliveOnOtherServers(t *testing.T) {
 	}
 	isAlive("attended", "p1", true)
 	isAlive("never attended", "p2", false)
+	b.alive.read = time.Now().Add(-deadAge)
+	leave2 := checktest.Must(a.Attend("p2"))(t)
+	if !b.Alive("p2") {
+		t.Error("a process that has just begun is not seen before a second has passed")
+	}
+	leave2()
 	checktest.Must(b.pool.Exec(t.Context(), `UPDATE todo_mcp.processes SET until = now()`))(t)
 	isAlive("after its row expired", "p1", false)
 	a.sayAlive(t.Context(), "p1")

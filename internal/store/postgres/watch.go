@@ -15,8 +15,9 @@ const (
 	// aliveFor is how long a process counts as alive after it renewed its row, which it does every sayAliveEvery.
 	aliveFor      = 30 * time.Second
 	sayAliveEvery = aliveFor / 3
-	// aliveAge is how long Alive returns what it read before.
-	aliveAge = time.Second
+	// aliveAge is how long Alive takes a process for alive that was so. It asks earlier for one that was not, since that
+	// may have begun meanwhile.
+	aliveAge, deadAge = time.Second, 20 * time.Millisecond
 )
 
 // alive is which processes were alive when that was read last.
@@ -73,7 +74,11 @@ func (s *Store) sayAlive(ctx context.Context, process string) {
 func (s *Store) Alive(process string) bool {
 	s.alive.Lock()
 	defer s.alive.Unlock()
-	if time.Since(s.alive.read) > aliveAge {
+	age := aliveAge
+	if s.alive.isKnown && !slices.Contains(s.alive.are, process) {
+		age = deadAge
+	}
+	if time.Since(s.alive.read) > age {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		err := s.call(ctx, "ask for processes", func() (err error) {
