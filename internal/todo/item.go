@@ -28,42 +28,14 @@ const (
 	Blocked    Status = "blocked"
 )
 
-// rule has the properties of a core status.
-type rule struct {
-	status    Status
-	as        Status // shown instead in variants that have no word for this status; empty if they hide the item
-	settled   bool
-	hasReason bool
-}
-
-// rules has the rule of each core status, in the order summaries use.
-var rules = []rule{
-	{status: Completed, settled: true},
-	{status: InProgress},
-	{status: Pending},
-	{status: Failed, as: InProgress, settled: true, hasReason: true},
-	{status: Blocked, as: Pending, hasReason: true},
-	{status: Cancelled, settled: true, hasReason: true},
-}
-
 // Statuses lists the core statuses in the order summaries use.
-func Statuses() []Status {
-	all := make([]Status, len(rules))
-	for n, r := range rules {
-		all[n] = r.status
-	}
-	return all
-}
+func Statuses() []Status { return []Status{Completed, InProgress, Pending, Failed, Blocked, Cancelled} }
 
 // HasReason reports whether an item in this status may have a reason.
-func (s Status) HasReason() bool {
-	return slices.ContainsFunc(rules, func(r rule) bool { return r.status == s && r.hasReason })
-}
+func (s Status) HasReason() bool { return s == Failed || s == Blocked || s == Cancelled }
 
 // Settled reports whether nothing more is expected of an item in this status.
-func (s Status) Settled() bool {
-	return slices.ContainsFunc(rules, func(r rule) bool { return r.status == s && r.settled })
-}
+func (s Status) Settled() bool { return s == Completed || s == Failed || s == Cancelled }
 
 // Item is one step of a plan.
 type Item struct {
@@ -181,10 +153,8 @@ type View struct {
 // NewView returns the view with some words for statuses. It shows a status without a word as the status that is most
 // like it, or leaves it out: failed becomes in progress, blocked becomes pending, cancelled is left out.
 func NewView(words map[Status]string) View {
-	for _, r := range rules {
-		if word, ok := words[r.as]; ok && words[r.status] == "" {
-			words[r.status] = word
-		}
+	for status, as := range map[Status]Status{Failed: InProgress, Blocked: Pending} {
+		words[status] = cmp.Or(words[status], words[as])
 	}
 	return View{Words: words}
 }
@@ -243,9 +213,9 @@ func (v View) Core(word string) (Status, bool) {
 	if v.Words[s] == word {
 		return s, word != ""
 	}
-	for _, r := range rules {
-		if w, ok := v.Words[r.status]; ok && w == word {
-			return r.status, true
+	for _, status := range Statuses() {
+		if w, ok := v.Words[status]; ok && w == word {
+			return status, true
 		}
 	}
 	if v.Unlisted && slices.Contains(Statuses(), s) {
@@ -257,7 +227,7 @@ func (v View) Core(word string) (Status, bool) {
 // Accepts returns the words that the view lists, without repeats: those for pending, in progress and completed, then
 // the others in the order of [Statuses].
 func (v View) Accepts() []string {
-	words := make([]string, 0, len(rules))
+	words := make([]string, 0, len(v.Words))
 	for _, s := range append([]Status{Pending, InProgress, Completed}, Statuses()...) {
 		if w, ok := v.Words[s]; ok && !slices.Contains(words, w) {
 			words = append(words, w)
