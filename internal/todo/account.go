@@ -12,18 +12,15 @@ import (
 
 // This file computes what all front ends show of a list: its title, its progress and whether it is open.
 
-// Untitled is the title of a list that has neither a name nor an item.
-const Untitled = "Untitled list"
-
 // Title returns what people call the list: the title it was given, else its name, else its topic,
-// else the text of its first item, up to [MaxTitle], else [Untitled]. It is never empty and is not
-// escaped for display. Front ends show project, client and sub-agent beside it.
+// else the text of its first item, up to [MaxTitle], else "Untitled list". It is never empty and is
+// not escaped for display. Front ends show project, client and sub-agent beside it.
 func (s Snapshot) Title() string {
 	first := ""
 	if len(s.Items) > 0 {
 		first = Cut(s.Items[0].Text, MaxTitle)
 	}
-	return cmp.Or(s.GivenTitle, s.List.Name, s.List.Topic, first, Untitled)
+	return cmp.Or(s.GivenTitle, s.List.Name, s.List.Topic, first, "Untitled list")
 }
 
 // Begins returns the list with its Topic set: to the given one, or else to its first item and the number of the others.

@@ -153,12 +153,9 @@ func (c *Chat) End(why string, at time.Time) {
 func (c Chat) AsList() Snapshot {
 	at := cmp.Or(c.Since, c.Used)
 	return Snapshot{List: List{ID: c.ID, Principal: c.Principal, Conversation: c.ID, Client: c.Client, Workspace: c.Folder, Branch: c.Branch,
-		Chat: c.HostID, Topic: cmp.Or(c.Title.Text, newChat), Created: cmp.Or(c.Began, at)},
+		Chat: c.HostID, Topic: cmp.Or(c.Title.Text, "New chat"), Created: cmp.Or(c.Began, at)},
 		Updated: at, Worked: at, Writer: Writer{Client: c.Client, User: c.User}, Seq: c.Seq, Stood: c.Seq}
 }
-
-// newChat is the title of a chat of which nothing is known.
-const newChat = "New chat"
 
 // IsChat reports whether the snapshot is [Chat.AsList] of a chat.
 func (s Snapshot) IsChat() bool { return s.Revision == 0 && IsChatID(s.List.ID) }

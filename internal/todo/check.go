@@ -164,14 +164,11 @@ func OneLine(text string, limit int) string {
 	return strings.TrimSpace(Cut(strings.Join(strings.Fields(text), " "), limit))
 }
 
-// Cut returns the first limit runes of a text, or all when there are fewer.
+// Cut returns the first limit runes of a text, or all when there are fewer. Invalid UTF-8 becomes U+FFFD.
 func Cut(text string, limit int) string {
+	text = strings.ToValidUTF8(text, "\ufffd")
 	n := 0
-	for i, r := range text {
-		if r == utf8.RuneError {
-			runes := []rune(text)
-			return string(runes[:min(limit, len(runes))])
-		}
+	for i := range text {
 		if n == limit {
 			return text[:i]
 		}
@@ -185,7 +182,10 @@ func Cut(text string, limit int) string {
 // punctuation, arrows and symbols such as emoji. Mathematical signs stay ("c" is not "c++"), and so does a
 // gap between two digits (1.2 is not 12). A text that would become empty is returned unchanged.
 func Fold(text string) string {
-	rest := unmarked(text)
+	rest := text[len(mark.FindString(text)):]
+	if strings.TrimSpace(rest) == "" {
+		rest = text
+	}
 	if strings.ContainsAny(rest, "<>→←⇒") {
 		rest = arrows.Replace(rest)
 	}
@@ -211,14 +211,6 @@ func Fold(text string) string {
 
 // mark matches what stands before an item of a list: a sign, a number with a dot or bracket, a box.
 var mark = regexp.MustCompile(`^[ \t*•–—-]*(?:[0-9]{1,3}[.)] |\[[ xX]\])?`)
-
-// unmarked returns a text without its mark, unless nothing else is left.
-func unmarked(text string) string {
-	if rest := text[len(mark.FindString(text)):]; strings.TrimSpace(rest) != "" {
-		return rest
-	}
-	return text
-}
 
 // foldRune returns a rune as folded texts have it, or -1 if they leave it out.
 func foldRune(r rune) rune {

@@ -181,7 +181,7 @@ func TestTitle(t *testing.T) {
 		list todo.Snapshot
 		want string
 	}{
-		{todo.Snapshot{}, todo.Untitled},
+		{todo.Snapshot{}, "Untitled list"},
 		{todo.Snapshot{Items: items(todo.Pending, todo.InProgress)}, "Step 1"},
 		{todo.Snapshot{Items: items(todo.Completed, todo.Failed, todo.Blocked, todo.Pending)}, "Step 1"},
 		{todo.Snapshot{Items: items(todo.Completed, todo.Cancelled)}, "Step 1"},

@@ -104,7 +104,15 @@ func (e Edit) check() error {
 	case EditText, EditAdd:
 		item.Text = e.Text
 	case EditItems:
-		return e.checkLines()
+		all := e.AtOnce().Lines
+		if e.Lines == nil || len(all) > MaxItems {
+			return fmt.Errorf("lines must be an array of at most %d items", MaxItems)
+		}
+		for n, l := range all {
+			if err := (Item{Text: l.Text, Active: l.Active, Status: Status(l.Status)}).Check(); err != nil {
+				return fmt.Errorf("line %d: %w", n+1, err)
+			}
+		}
 	case EditRestore:
 		if e.Revision < 1 {
 			return errors.New("restore needs the revision that comes back")
@@ -122,19 +130,6 @@ func (e Edit) check() error {
 		return errors.New("id must be that of an item")
 	}
 	return item.Check()
-}
-
-func (e Edit) checkLines() error {
-	all := e.AtOnce().Lines
-	if e.Lines == nil || len(all) > MaxItems {
-		return fmt.Errorf("lines must be an array of at most %d items", MaxItems)
-	}
-	for n, l := range all {
-		if err := (Item{Text: l.Text, Active: l.Active, Status: Status(l.Status)}).Check(); err != nil {
-			return fmt.Errorf("line %d: %w", n+1, err)
-		}
-	}
-	return nil
 }
 
 // Edit makes an edit that needs no other revision. It returns [ErrItemGone] if it needs an item that does not exist.
