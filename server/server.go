@@ -189,7 +189,7 @@ func (s *Server) listTools(ctx context.Context, _ any, _ *mcp.ListToolsRequest, 
 		tool.Title, tool.Meta = t.Title, meta
 		tool.Annotations = mcp.ToolAnnotation{ReadOnlyHint: &t.ReadOnly, DestructiveHint: &no, OpenWorldHint: &no, IdempotentHint: &t.Idempotent}
 		if s.listsOutput(r) {
-			tool.RawOutputSchema = t.OutputSchema()
+			tool.RawOutputSchema = tools.OutputSchema()
 		}
 		listed = append(listed, tool)
 	}

@@ -53,9 +53,7 @@ func (r *reader) err() error {
 // field (V5). If field is empty, any value is accepted. For other values ok is false, and the only problem is that they
 // are no object (T7).
 func (r *reader) arguments(args value, field string) (_ value, ok bool) {
-	if inner, isJSON := args.unquote(); isJSON {
-		args = inner
-	}
+	args, _ = args.unquote()
 	switch {
 	case args.kind == '{', field == "":
 		return args, true
@@ -68,22 +66,9 @@ func (r *reader) arguments(args value, field string) (_ value, ok bool) {
 	return value{}, false
 }
 
-// operation reads the argument "operation", read or write; empty if it is left out.
-func (r *reader) operation(args value) string {
-	operation := args.optional("operation")
-	if operation.missing() {
-		return ""
-	}
-	words := []string{"write", "read"}
-	return r.word(operation, "operation", words, words)
-}
-
 // field reads a field of the arguments, which may also be a JSON string or nested in an object with that one field.
 func (r *reader) field(args value, field string) value {
-	v := args.get(field)
-	if inner, ok := v.unquote(); ok {
-		v = inner
-	}
+	v, _ := args.get(field).unquote()
 	if inner := v.get(field); v.kind == '{' && inner.kind == '[' && len(v.members) == 1 {
 		v = inner
 	}
@@ -93,10 +78,7 @@ func (r *reader) field(args value, field string) value {
 // ids reads a list of item ids under the first given key; nil if none is given or all its members are null or empty.
 // check reads one id.
 func (r *reader) ids(v value, path string, check func(v value, path string) string, keys ...string) []string {
-	list := v.optional(keys...)
-	if inner, ok := list.unquote(); ok {
-		list = inner
-	}
+	list, _ := v.optional(keys...).unquote()
 	at := place(path, keys[0])
 	switch {
 	case list.missing():

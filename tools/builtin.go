@@ -63,7 +63,7 @@ func (b BuiltIn) Read(input, response json.RawMessage) (*Call, error) {
 // as one of Kimi Code's tool that reads, or one of Copilot CLI's tool sql to which the hook has added no todos.
 func mirrorList(r *reader, input, _ value) *Call {
 	args, _ := r.arguments(input, "todos")
-	l := wholeList{view: withIDs(todo.CoreView()), list: "todos", text: "content", active: "activeForm", partly: byMerge, mayLackList: true,
+	l := wholeList{view: withIDs(todo.CoreView()), list: "todos", text: "content", active: "activeForm", byMerge: true, mayLackList: true,
 		mirrors: true, takesAnyWord: true, reads: []string{"blockedBy", "priority", "due_date", "reason", "explanation"}}
 	if call := l.read(r, args); call.Change != nil {
 		return call

@@ -17,7 +17,7 @@ func hostTools(o Options) []*Tool {
 		// Cursor's, Grok Build's and Qwen Code's.
 		{Name: "todo_write", Title: "Update todo list", Idempotent: true, variant: dialect(todoPatchInput{}, wholeList{
 			view: withIDs(withCancelled(usual())), list: "todos", text: "content", active: "activeForm",
-			reads: []string{"blockedBy"}, partly: byMerge, policy: o.InProgress})},
+			reads: []string{"blockedBy"}, byMerge: true, policy: o.InProgress})},
 		// Codex's.
 		{Name: "update_plan", Title: "Update plan", Idempotent: true, variant: dialect(updatePlanInput{}, wholeList{
 			view: usual(), list: "plan", text: "step", reads: []string{"explanation"}, policy: o.InProgress,
@@ -145,7 +145,7 @@ func todoWrite(o Options, isOwn bool) variant {
 	if all {
 		listed = todo.CoreView()
 	}
-	l := wholeList{view: listed, list: "todos", text: "content", active: "activeForm", reads: []string{"reason"}, partly: byIDs,
+	l := wholeList{view: listed, list: "todos", text: "content", active: "activeForm", reads: []string{"reason"}, byIDs: true,
 		policy: o.InProgress, maxItems: o.MaxItems, maxText: o.MaxContentLength, needsActive: isOwn, listsItems: o.ItemIDs}
 	if l.view.Unlisted = !all; !isOwn {
 		l.accepted = listUpdated
@@ -153,8 +153,15 @@ func todoWrite(o Options, isOwn bool) variant {
 	v := l.tool(todosInput[todoWriteItem]{})
 	v.ids, v.allStatuses = o.ItemIDs, all
 	v.prune = func(in *jsonschema.Schema) {
-		l.limits(in)
 		todos, _ := in.Properties.Get("todos")
+		// A model need not learn the limits by a refusal. That of texts is only described: longer texts of others may
+		// be sent back (T2), and some clients validate calls by the schema.
+		if o.MaxItems > 0 {
+			todos.MaxItems = new(uint64(o.MaxItems))
+		}
+		if o.MaxContentLength > 0 {
+			todos.Description += fmt.Sprintf("; texts up to %d characters", o.MaxContentLength)
+		}
 		if !o.ItemIDs {
 			todos.Items.Properties.Delete("id")
 		}

@@ -45,7 +45,7 @@ func TestSchemas(t *testing.T) {
 		nil, all, func(o *tools.Options) { o.ItemIDs = true }, func(o *tools.Options) { all(o); o.ItemIDs = true },
 	} {
 		for _, tool := range newTools(t, edit) {
-			for kind, raw := range map[string]json.RawMessage{"input": tool.InputSchema(), "output": tool.OutputSchema()} {
+			for kind, raw := range map[string]json.RawMessage{"input": tool.InputSchema(), "output": tools.OutputSchema()} {
 				compile(t, raw)
 				for _, bad := range []string{"$ref", "$defs", "$schema", "$id", ":true", ":{}"} {
 					if strings.Contains(strings.Replace(string(raw), `{"properties":{}`, "{", 1), bad) { // without arguments

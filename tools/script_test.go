@@ -136,7 +136,7 @@ func newSession(t testing.TB, edit func(*tools.Options)) *session {
 	t.Cleanup(func() { b.Close(); store.Close() })
 	s := &session{t: t, board: b, tools: newTools(t, edit), outputs: map[string]*jsonschema.Resolved{}}
 	for _, tool := range s.tools {
-		s.outputs[tool.Name] = compile(t, tool.OutputSchema())
+		s.outputs[tool.Name] = compile(t, tools.OutputSchema())
 	}
 	return s
 }

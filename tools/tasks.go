@@ -250,25 +250,23 @@ func taskLine(w *prompts.Words, line todo.Line, item todo.Item, first []todo.Ite
 
 func readTaskGet(r *reader, args value) *Call {
 	id := r.id(args.first("taskId", "task_id", "id"), "taskId", true)
-	return &Call{Target: board.Target{Item: id}, answer: func(o board.Outcome) string { return taskShownAlone(r.words, o.After, id) }}
-}
-
-// taskShownAlone returns a task with its details; empty if it is not on the list.
-func taskShownAlone(w *prompts.Words, s todo.Snapshot, id string) string {
-	item, ok := s.Item(id)
-	if !ok {
-		return ""
+	shown := func(o board.Outcome) string {
+		item, ok := o.After.Item(id)
+		if !ok {
+			return ""
+		}
+		line, _ := TodoWriteView().Show(item)
+		text := taskLine(r.words, line, item, todo.OpenWaits(o.After.Items)(item))
+		after := slices.DeleteFunc(slices.Clone(o.After.Items), func(i todo.Item) bool { return !slices.Contains(i.Waits(), item.ID) })
+		if len(after) > 0 {
+			text += " [" + fmt.Sprintf(r.words.Blocks, numbers(TodoWriteView().IDs(after))) + "]"
+		}
+		if item.Details != "" {
+			text += "\n" + item.Details
+		}
+		return text
 	}
-	line, _ := TodoWriteView().Show(item)
-	text := taskLine(w, line, item, todo.OpenWaits(s.Items)(item))
-	after := slices.DeleteFunc(slices.Clone(s.Items), func(i todo.Item) bool { return !slices.Contains(i.Waits(), item.ID) })
-	if len(after) > 0 {
-		text += " [" + fmt.Sprintf(w.Blocks, numbers(TodoWriteView().IDs(after))) + "]"
-	}
-	if item.Details != "" {
-		text += "\n" + item.Details
-	}
-	return text
+	return &Call{Target: board.Target{Item: id}, answer: shown}
 }
 
 // The rest of this file mirrors Claude Code's own task tools.

@@ -76,10 +76,11 @@ type Tool struct {
 	Description string
 	Idempotent  bool // repeating a call changes nothing more (V2)
 	ReadOnly    bool // it changes no list (V2)
+	// InputSchema returns the JSON schema of the arguments, of draft 2020-12.
+	InputSchema func() json.RawMessage
 
 	words *prompts.Words // of the language in which it answers
 	variant
-	inputSchema func() json.RawMessage
 }
 
 // variant is what distinguishes one tool from the others.
@@ -151,7 +152,7 @@ func New(o Options) []*Tool {
 	}
 	list := table(o)
 	for _, t := range list {
-		t.words, t.Description, t.inputSchema = o.Texts.Words, o.Texts.Text(cmp.Or(t.File, t.Name)), sync.OnceValue(t.publish)
+		t.words, t.Description, t.InputSchema = o.Texts.Words, o.Texts.Text(cmp.Or(t.File, t.Name)), sync.OnceValue(t.publish)
 		if t.allStatuses {
 			t.Description += " " + o.Texts.Text("statuses")
 		}
@@ -167,12 +168,6 @@ func Find(list []*Tool, name string) *Tool {
 	return nil
 }
 
-// InputSchema returns the JSON schema of the arguments, of draft 2020-12.
-func (t *Tool) InputSchema() json.RawMessage { return t.inputSchema() }
-
-// OutputSchema returns the JSON schema of the structured content, of draft 2020-12. It is the same for all tools.
-func (t *Tool) OutputSchema() json.RawMessage { return outputSchema() }
-
 // publish generates the input schema when it is first asked for: a client gets only a few of the tools, and generating
 // all schemas would take a quarter of the program's start.
 func (t *Tool) publish() json.RawMessage {
@@ -184,7 +179,8 @@ func (t *Tool) publish() json.RawMessage {
 	return raw
 }
 
-var outputSchema = sync.OnceValue(func() json.RawMessage {
+// OutputSchema returns the JSON schema of every tool's structured content, of draft 2020-12.
+var OutputSchema = sync.OnceValue(func() json.RawMessage {
 	raw, _ := json.Marshal(schemaOf(content{}, nil))
 	return raw
 })
@@ -340,7 +336,10 @@ type content struct {
 	Output  *string   `json:"output,omitempty"`   // the list as text after a read, else empty
 	Message string    `json:"message"`
 	Display []display `json:"display"`
-	listRef
+	// List is the list's id. It and Revision are left out while there is no list.
+	List     string `json:"list,omitempty"`
+	Revision int64  `json:"revision,omitempty"`
+
 	Counts map[string]int `json:"counts,omitempty"` // by the tool's words for statuses; nil for an error
 }
 
@@ -382,12 +381,6 @@ type ListState struct {
 	Rests   bool  `json:"rests,omitempty"`
 }
 
-// listRef names the list of a result and its revision; both are left out while there is no list.
-type listRef struct {
-	List     string `json:"list,omitempty"`
-	Revision int64  `json:"revision,omitempty"`
-}
-
 // show returns the items of a list that a view shows.
 func (t *Tool) show(view todo.View, s todo.Snapshot) []shown {
 	waiting := todo.OpenWaits(s.Items)
@@ -424,7 +417,8 @@ func countsIn(view todo.View, s todo.Snapshot) map[string]int {
 func (t *Tool) result(text string, c content, s todo.Snapshot) Result {
 	listed := t.view
 	listed.Unlisted = false
-	c.Display, c.listRef, c.Counts = []display{{"todo", t.show(listed, s)}}, listRef{s.List.ID, s.Revision}, countsIn(listed, s)
+	c.Display, c.Counts = []display{{"todo", t.show(listed, s)}}, countsIn(listed, s)
+	c.List, c.Revision = s.List.ID, s.Revision
 	if t.saysOutput {
 		c.IsError, c.Output = new(bool), cmp.Or(c.Output, new(string))
 	}

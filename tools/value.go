@@ -147,14 +147,18 @@ var debris = regexp.MustCompile("^(\\s|</[A-Za-z_:][-A-Za-z0-9_:.]*>|[\\]}>`])*$
 // fence matches a code fence before JSON sent as a string.
 var fence = regexp.MustCompile("^\\s*```[a-z]*\\s")
 
-// unquote parses a string that contains an array or object as JSON (V5). ok is false for any other value.
+// unquote parses a string that contains an array or object as JSON (V5). It returns any other value unchanged, and
+// false.
 func (v value) unquote() (inner value, ok bool) {
 	text := v.inBrackets()
 	if text == "" {
-		return value{}, false
+		return v, false
 	}
 	inner, err := parse([]byte(text), debris)
-	return inner, err == nil
+	if err != nil {
+		return v, false
+	}
+	return inner, true
 }
 
 // inBrackets returns the content of a string that begins as an array or object, without a code fence; empty for any

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/invopop/jsonschema"
-
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/prompts"
@@ -22,9 +20,11 @@ type wholeList struct {
 	list, text, active string
 	// reads are other optional keys that are read: "blockedBy", "owner", "priority", "due_date" and "reason" of an
 	// item, "explanation" of the call.
-	reads  []string
-	partly partly // which calls change only the items that they name
-	policy Policy
+	reads []string
+	// byIDs and byMerge say which calls change only the items that they name: those in which every item has the id of a
+	// stored one, or those with "merge": true, or without "merge" where an item lacks its text or status.
+	byIDs, byMerge bool
+	policy         Policy
 	// maxItems and maxText (runes) are the tool's own limits; 0 means only the hard caps.
 	maxItems, maxText int
 
@@ -41,16 +41,14 @@ type wholeList struct {
 
 // tool returns the tool; input is the struct of its arguments.
 func (l wholeList) tool(input any) variant {
-	return variant{view: l.view, bare: l.list, input: input, read: l.read, list: l.asText}
+	asText := func(w *prompts.Words, s todo.Snapshot) string {
+		return listing(l.view, s, w.List, w.ListEmpty, func(line todo.Line, _ todo.Item) string { return "- [" + line.Status + "] " + line.Text })
+	}
+	return variant{view: l.view, bare: l.list, input: input, read: l.read, list: asText}
 }
 
 // listUpdated words a write whose answer only confirms it.
 func listUpdated(w *prompts.Words) string { return w.ListUpdated }
-
-// asText returns the list as the text of a call that reads.
-func (l wholeList) asText(w *prompts.Words, s todo.Snapshot) string {
-	return listing(l.view, s, w.List, w.ListEmpty, func(line todo.Line, _ todo.Item) string { return "- [" + line.Status + "] " + line.Text })
-}
 
 // updated returns the answer to a write.
 func (l wholeList) updated(w *prompts.Words, s todo.Snapshot) string {
@@ -74,15 +72,6 @@ type planTitle struct {
 	Title string `json:"title,omitempty" jsonschema:"description=Of a new plan"`
 }
 
-// partly says which calls change only the items that they name.
-type partly int
-
-const (
-	never   partly = iota
-	byIDs          // those in which every item has the id of a stored one
-	byMerge        // those with "merge": true, or without "merge" where an item lacks its text or status
-)
-
 // threeWords returns the view of a tool with three statuses.
 func threeWords(pending, inProgress, completed string) todo.View {
 	return todo.NewView(map[todo.Status]string{todo.Pending: pending, todo.InProgress: inProgress, todo.Completed: completed})
@@ -102,23 +91,12 @@ func withIDs(v todo.View) todo.View { v.Keys = true; return v }
 
 func withActive(v todo.View) todo.View { v.Active = true; return v }
 
-// limits adds the tool's own limits to its input schema, so that a model need not learn them by a refusal. The limit
-// of texts is only described: longer texts of others may be sent back (T2), and some clients validate calls by the
-// schema.
-func (l wholeList) limits(schema *jsonschema.Schema) {
-	list, _ := schema.Properties.Get(l.list)
-	if l.maxItems > 0 {
-		most := uint64(l.maxItems)
-		list.MaxItems = &most
-	}
-	if l.maxText > 0 {
-		list.Description += fmt.Sprintf("; texts up to %d characters", l.maxText)
-	}
-}
-
 func (l wholeList) read(r *reader, args value) *Call {
-	if l.mayLackList && r.operation(args) == "read" {
-		return &Call{} // even with a list: some models fill every field
+	if operation := args.optional("operation"); l.mayLackList && !operation.missing() {
+		words := []string{"write", "read"}
+		if r.word(operation, "operation", words, words) == "read" {
+			return &Call{} // even with a list: some models fill every field
+		}
 	}
 	elements, isText, ok := r.list(args, l)
 	if !ok {
@@ -127,7 +105,7 @@ func (l wholeList) read(r *reader, args value) *Call {
 	if isText {
 		l.needsActive, l.takesAnyWord = false, true
 	}
-	merge := l.partly == byMerge && l.isMerge(args, elements)
+	merge := l.byMerge && l.isMerge(args, elements)
 	lines, explanation := r.lines(elements, l, merge), ""
 	if slices.Contains(l.reads, "explanation") {
 		explanation = r.detail(args, "", todo.MaxText, "explanation")
@@ -145,7 +123,7 @@ func (l wholeList) read(r *reader, args value) *Call {
 			return err
 		}
 		var unknown []string
-		if merge || l.partly == byIDs && len(lines) > 0 && lines[0].ID != "" && d.Names(l.view, lines) {
+		if merge || l.byIDs && len(lines) > 0 && lines[0].ID != "" && d.Names(l.view, lines) {
 			unknown = d.Put(l.view, lines...)
 			noteEarly(d, r.words)
 		} else {
