@@ -2,8 +2,6 @@ package tools
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/invopop/jsonschema"
 
@@ -101,15 +99,6 @@ func dialect(input any, l wholeList) variant {
 	v := l.tool(input)
 	v.ids = l.view.Keys
 	return v
-}
-
-// readyNext names the items that can be begun; empty if there are none, or no item has dependencies.
-func readyNext(w *prompts.Words, view todo.View, items []todo.Item) string {
-	ready := readyItems(items, func(todo.Item) bool { return true })
-	if len(ready) == 0 || !slices.ContainsFunc(items, func(i todo.Item) bool { return i.WaitsFor != "" }) {
-		return ""
-	}
-	return fmt.Sprintf(w.Ready, strings.Join(view.IDs(ready[:min(len(ready), maxReady)]), ", "))
 }
 
 // readyItems returns the items that can be begun and for which some returns true.

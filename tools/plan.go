@@ -33,26 +33,21 @@ type createTodosInput struct {
 	Items []string `json:"items" jsonschema:"minItems=1,description=What to do\\, one text a step\\, in working order"`
 }
 
-// createTodos returns create_todos. It reads its steps as whole-list tools read items that are sent as texts.
-func createTodos() variant {
+// readCreateTodos reads the steps of create_todos as whole-list tools read items that are sent as texts.
+func readCreateTodos(r *reader, args value) *Call {
 	l := wholeList{view: todo.CoreView(), list: "items", text: "content", takesAnyWord: true, takesTexts: true}
-	read := func(r *reader, args value) *Call {
-		elements, _, ok := r.list(args, l)
-		if ok && len(elements) == 0 {
-			r.sentence("%s", r.words.NoItems)
-		}
-		steps := r.lines(elements, l, false)
-		created := func(o board.Outcome) string {
-			return fmt.Sprintf(r.words.Created, len(steps)) + "\n" + planText(r.words, o.After)
-		}
-		return &Call{Target: board.Target{Append: true}, answer: created, Change: func(d *todo.Draft) error {
-			if len(r.leftOut) > 0 {
-				r.noteLeftOut(d)
-			}
-			return appendLines(d, r.words, steps...)
-		}}
+	elements, _, ok := r.list(args, l)
+	if ok && len(elements) == 0 {
+		r.sentence("%s", r.words.NoItems)
 	}
-	return planTool("items", createTodosInput{}, read)
+	steps := r.lines(elements, l, false)
+	created := func(o board.Outcome) string {
+		return fmt.Sprintf(r.words.Created, len(steps)) + "\n" + planText(r.words, o.After)
+	}
+	return &Call{Target: board.Target{Append: true}, answer: created, Change: func(d *todo.Draft) error {
+		r.noteLeftOut(d)
+		return appendLines(d, r.words, steps...)
+	}}
 }
 
 // appendLines adds an item for each line, in core statuses, at the end of the list.
@@ -72,29 +67,19 @@ type updateTodoInput struct {
 	Status string `json:"status" jsonschema:"enum=running,enum=completed,enum=failed,description=What it becomes"`
 }
 
-func updateTodo() variant {
-	read := func(r *reader, args value) *Call {
-		id := r.id(args.get("id"), "id", true)
-		word := r.stepStatus(args.get("status"))
-		reason := r.detail(args, "", todo.MaxText, "reason")
-		change := func(d *todo.Draft) error { return setStepStatus(d, id, word, reason, r.words) }
-		updated := func(o board.Outcome) string {
-			item, _ := o.After.Item(id)
-			return fmt.Sprintf(r.words.Updated, item.ID, item.Text, planView().Words[item.Status]) + "\n" + planText(r.words, o.After)
-		}
-		return &Call{Target: board.Target{Item: id}, answer: updated, Change: change}
+func readUpdateTodo(r *reader, args value) *Call {
+	id := r.id(args.get("id"), "id", true)
+	status, words := args.get("status"), []string{"running", "completed", "failed"} // a step cannot become pending
+	if status.kind != '"' || !slices.Contains(words, status.text) {
+		r.sentence(r.words.UnknownStatus, unquotedExcerpt(cmp.Or(status.text, status.name())), strings.Join(words, ", "))
 	}
-	return planTool("id", updateTodoInput{}, read)
-}
-
-// stepStatus reads the new status of a step, which cannot be pending.
-func (r *reader) stepStatus(v value) string {
-	words := []string{"running", "completed", "failed"}
-	if v.kind == '"' && slices.Contains(words, v.text) {
-		return v.text
+	reason := r.detail(args, "", todo.MaxText, "reason")
+	change := func(d *todo.Draft) error { return setStepStatus(d, id, status.text, reason, r.words) }
+	updated := func(o board.Outcome) string {
+		item, _ := o.After.Item(id)
+		return fmt.Sprintf(r.words.Updated, item.ID, item.Text, planView().Words[item.Status]) + "\n" + planText(r.words, o.After)
 	}
-	r.sentence(r.words.UnknownStatus, unquotedExcerpt(cmp.Or(v.text, v.name())), strings.Join(words, ", "))
-	return ""
+	return &Call{Target: board.Target{Item: id}, answer: updated, Change: change}
 }
 
 // setStepStatus sets one step's status, only forwards, and its reason unless that is empty (P2, P4).

@@ -156,18 +156,7 @@ func (c taskChange) updated(w *prompts.Words, o board.Outcome) string {
 	if c.ID == todo.Next {
 		return o.Notes[0] // which task was taken
 	}
-	text := fmt.Sprintf(w.TaskUpdated, c.ID, strings.Join(c.fields(), ", "))
-	if item, _ := o.After.Item(c.ID); item.Status.Settled() {
-		freed := readyItems(o.After.Items, func(i todo.Item) bool { return slices.Contains(i.Waits(), c.ID) })
-		if len(freed) > 0 {
-			text += fmt.Sprintf(w.Ready, numbers(TodoWriteView().IDs(freed)))
-		}
-	}
-	return text
-}
-
-// fields returns the sent fields, in the order of the schema.
-func (c taskChange) fields() (sent []string) {
+	var sent []string // in the order of the schema
 	names := []string{"subject", "description", "activeForm", "status", "owner", "addBlocks", "addBlockedBy", "reason"}
 	for i, isSent := range []bool{c.Text != "", c.Details != "", c.Active != "", c.Status != "",
 		c.Owner != nil, c.blocks != nil, c.WaitsFor != nil, c.Reason != ""} {
@@ -175,7 +164,14 @@ func (c taskChange) fields() (sent []string) {
 			sent = append(sent, names[i])
 		}
 	}
-	return sent
+	text := fmt.Sprintf(w.TaskUpdated, c.ID, strings.Join(sent, ", "))
+	if item, _ := o.After.Item(c.ID); item.Status.Settled() {
+		freed := readyItems(o.After.Items, func(i todo.Item) bool { return slices.Contains(i.Waits(), c.ID) })
+		if len(freed) > 0 {
+			text += fmt.Sprintf(w.Ready, numbers(TodoWriteView().IDs(freed)))
+		}
+	}
+	return text
 }
 
 // noItem says that no item has an id, or that a person removed the item.

@@ -140,8 +140,8 @@ func table(o Options) []*Tool {
 		{Name: "TodoWrite", Title: "Update todo list", Idempotent: true, variant: todoWrite(o, true)},
 		{Name: "write_todos", Title: "Write todos", Idempotent: true, variant: todoWrite(o, false)},
 		{Name: "SetTodoList", Title: "Set todo list", Idempotent: true, variant: setTodoList()},
-		{Name: "create_todos", Title: "Add plan steps", variant: createTodos()},
-		{Name: "update_todo", Title: "Update plan step", Idempotent: true, variant: updateTodo()},
+		{Name: "create_todos", Title: "Add plan steps", variant: planTool("items", createTodosInput{}, readCreateTodos)},
+		{Name: "update_todo", Title: "Update plan step", Idempotent: true, variant: planTool("id", updateTodoInput{}, readUpdateTodo)},
 	}, hostTools(o)...)
 }
 

@@ -300,7 +300,9 @@ func (r *reader) objects(elements []member, key string) (items []member, asText 
 	return items, asText
 }
 
-// noteLeftOut adds a note about the lines of a text that were left out.
+// noteLeftOut adds a note if lines of a text were left out.
 func (r *reader) noteLeftOut(d *todo.Draft) {
-	d.Note(fmt.Sprintf(r.words.LeftOut, firstFew(r.words, r.leftOut)))
+	if len(r.leftOut) > 0 {
+		d.Note(fmt.Sprintf(r.words.LeftOut, firstFew(r.words, r.leftOut)))
+	}
 }

@@ -35,7 +35,7 @@ type wholeList struct {
 	mirrors      bool // the list is a copy of a host's, whose items are not refused
 	// accepted words a successful write; nil means the counts of items.
 	accepted   func(w *prompts.Words) string
-	saysReady  bool // answers with counts also name items that can be begun
+	saysReady  bool // answers with counts also name items that can be begun, if items wait for others
 	listsItems bool // answers have the items with their ids
 }
 
@@ -56,8 +56,10 @@ func (l wholeList) updated(w *prompts.Words, s todo.Snapshot) string {
 		return l.accepted(w)
 	}
 	said := w.ListUpdated + ": " + countsText(l.view, s)
-	if l.saysReady {
-		said += readyNext(w, l.view, s.Items)
+	if l.saysReady && slices.ContainsFunc(s.Items, func(i todo.Item) bool { return i.WaitsFor != "" }) {
+		if ready := readyItems(s.Items, func(todo.Item) bool { return true }); len(ready) > 0 {
+			said += fmt.Sprintf(w.Ready, strings.Join(l.view.IDs(ready[:min(len(ready), maxReady)]), ", "))
+		}
 	}
 	if l.listsItems {
 		return listing(l.view, s, said, said, func(line todo.Line, item todo.Item) string {
@@ -135,9 +137,7 @@ func (l wholeList) read(r *reader, args value) *Call {
 		if explanation != "" {
 			d.Explain(explanation)
 		}
-		if len(r.leftOut) > 0 {
-			r.noteLeftOut(d)
-		}
+		r.noteLeftOut(d)
 		return oneInProgress(d, l, r.words)
 	}}
 }
