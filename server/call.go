@@ -25,30 +25,25 @@ func (s *Server) addTool(name string, tool *tools.Tool, do func(*request, *tools
 			r.arguments = req.Params.RawArguments
 		}
 		result, err := do(r, tool)
+		isRefused := false
 		if err != nil && tool != nil {
-			if refusal, ok := tool.Failure(err); ok {
-				result, err = s.remind(r, tool, err, refusal), nil
-			}
+			result, isRefused = tool.Failure(err)
 		}
-		if err != nil {
+		switch {
+		case errors.Is(err, tools.ErrListLeftOut):
+			// Agents make such calls when they have lost their list, as after a compaction of the chat.
+			if list, err := r.show(board.Target{Conversation: r.who}); err == nil {
+				result.Text += "\n" + tool.Listing(list).Text
+			}
+		case err != nil && !isRefused:
 			s.failed(r, err)
 			return nil, err
-		} else if result.IsError {
+		}
+		if result.IsError {
 			r.errorType = errorTool
 		}
 		return s.answer(r, result), nil
 	})
-}
-
-// remind adds the list to the refusal of a call without one: agents make such calls when they have lost their list,
-// as after a compaction of the chat.
-func (s *Server) remind(r *request, tool *tools.Tool, err error, refusal tools.Result) tools.Result {
-	if errors.Is(err, tools.ErrListLeftOut) {
-		if list, err := r.show(board.Target{Conversation: r.who}); err == nil {
-			refusal.Text += "\n" + tool.Listing(list).Text
-		}
-	}
-	return refusal
 }
 
 // reads are unlisted names of tools that read the list in other products: models try them here too.

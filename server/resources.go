@@ -51,7 +51,12 @@ func (s *Server) resume(r *request, text, wanted string) (string, error) {
 	case len(found) == 0:
 		return s.Texts.Words.NoneNamed, nil
 	case len(found) > 1:
-		return s.Texts.Words.SeveralNamed + "\n" + choices(s.Texts.Words, found), nil
+		several := s.Texts.Words.SeveralNamed + "\n"
+		for _, l := range found[:min(len(found), maxChoices)] {
+			n := l.Progress()
+			several += fmt.Sprintf("- %s (%s, %s)\n", l.Title(), l.List.ID, fmt.Sprintf(s.Texts.Words.DoneOf, n.Done, n.Total))
+		}
+		return several, nil
 	}
 	list := found[0]
 	if r.who.Name != "" && r.who.Name != list.List.Name {
@@ -65,16 +70,6 @@ func (s *Server) resume(r *request, text, wanted string) (string, error) {
 	}
 	s.subscriptions.Moved(r.Identity, r.who.Key)
 	return resumeText(s.Texts.Words, text, list), nil
-}
-
-// choices returns a line for each of the first lists.
-func choices(w *prompts.Words, lists []todo.Snapshot) string {
-	var b strings.Builder
-	for _, l := range lists[:min(len(lists), maxChoices)] {
-		n := l.Progress()
-		fmt.Fprintf(&b, "- %s (%s, %s)\n", l.Title(), l.List.ID, fmt.Sprintf(w.DoneOf, n.Done, n.Total))
-	}
-	return b.String()
 }
 
 // resumeText returns the prompt text by which a model continues a list, with its open and its settled items.
@@ -129,7 +124,7 @@ func unfinishedLists(r *request, wanted string) ([]todo.Snapshot, error) {
 const (
 	jsonType   = "application/json"
 	maxListed  = 100 // lists of the resource todo://lists
-	maxChoices = 10  // lists that [choices] names
+	maxChoices = 10  // lists that the prompt resume names
 )
 
 func (s *Server) addResources() {
@@ -210,14 +205,25 @@ func (s *Server) addCard() {
 	}
 }
 
-// forPage answers a call of the app page. It reads or writes any list of the principal by id, whatever conversation
-// the call comes from.
+// forPage answers a call of the app page. It reads any list of the principal by id, whatever conversation the call comes
+// from, or sets an item's status as a person does on the panel. The board merges this edit with revisions newer than
+// the one that the person saw, and the agent learns of the edit with its next write.
 func forPage(r *request, tool *tools.Tool) (tools.Result, error) {
 	call, err := tool.Read(r.arguments)
 	if err != nil {
 		return tools.Result{}, err
 	}
-	out, err := readOrTick(r, tool, call)
+	var out board.Outcome
+	if call.Edit.Do == "" {
+		out.After, err = r.lists.Load(r.ctx, call.List, 0)
+	} else {
+		by := todo.Writer{Client: strings.TrimSpace(todo.Cut(r.Client.Name, 59) + " card"), Variant: tool.Name}
+		if out, err = r.lists.Edit(r.ctx, call.List, call.Edit, by); errors.Is(err, todo.ErrItemGone) {
+			err = &todo.InputError{Problems: []todo.Problem{{Path: "item_id", Message: "The item is not on the list any more"}}}
+		} else if err != nil {
+			err = fmt.Errorf("the item could not be saved: %w", err)
+		}
+	}
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -233,22 +239,4 @@ func forPage(r *request, tool *tools.Tool) (tools.Result, error) {
 	result.List.Rests = states[out.After.List.ID].State.Rests()
 	result.List.Written, result.List.Seen = out.After.Written(), saw.Revision
 	return result, nil
-}
-
-// readOrTick reads a list, or sets an item's status as a person does on the panel. The board merges this edit with
-// revisions newer than the one that the person saw, and the agent learns of the edit with its next write.
-func readOrTick(r *request, tool *tools.Tool, call *tools.Call) (out board.Outcome, err error) {
-	if call.Edit.Do == "" {
-		out.After, err = r.lists.Load(r.ctx, call.List, 0)
-		return out, err
-	}
-	by := todo.Writer{Client: strings.TrimSpace(todo.Cut(r.Client.Name, 59) + " card"), Variant: tool.Name}
-	out, err = r.lists.Edit(r.ctx, call.List, call.Edit, by)
-	if errors.Is(err, todo.ErrItemGone) {
-		err = &todo.InputError{Problems: []todo.Problem{{Path: "item_id", Message: "The item is not on the list any more"}}}
-	}
-	if err != nil {
-		return out, fmt.Errorf("the item could not be saved: %w", err)
-	}
-	return out, nil
 }

@@ -96,7 +96,11 @@ func New(c Config) (*Server, error) {
 	s.introduceItself(hooks)
 	hooks.AddAfterListTools(s.listTools)
 	hooks.AddOnError(noteMisread)
-	s.mcp = mcpserver.NewMCPServer("todo-mcp", c.Version, mcpserver.WithTitle("Todo lists"), mcpserver.WithInstructions(c.instructions()),
+	instructions := c.Texts.Text("instructions")
+	if c.Panel != "" {
+		instructions += " " + strings.ReplaceAll(c.Texts.Text("panel"), "{{address}}", c.Panel)
+	}
+	s.mcp = mcpserver.NewMCPServer("todo-mcp", c.Version, mcpserver.WithTitle("Todo lists"), mcpserver.WithInstructions(instructions),
 		mcpserver.WithToolCapabilities(false), mcpserver.WithResourceCapabilities(true, false), mcpserver.WithPromptCapabilities(false),
 		mcpserver.WithHooks(hooks), mcpserver.WithCacheHints(0, mcp.CacheScopePrivate),
 		mcpserver.WithExtensions(map[string]any{card.Extension: map[string]any{}}))
@@ -110,15 +114,6 @@ func New(c Config) (*Server, error) {
 	s.addCard()
 	s.addPrompts()
 	return s, nil
-}
-
-// instructions returns the server's instructions for clients.
-func (c Config) instructions() string {
-	text := c.Texts.Text("instructions")
-	if c.Panel != "" {
-		text += " " + strings.ReplaceAll(c.Texts.Text("panel"), "{{address}}", c.Panel)
-	}
-	return text
 }
 
 // Close ends all subscriptions.

@@ -185,7 +185,8 @@ func (h *handler) post(w http.ResponseWriter, x *exchange) error {
 		return edge.WriteJSON(w, statusOf(refused), answer)
 	case !isRefused && x.message.Method == string(mcp.MethodInitialize):
 		x.Greet(x.peer.Client.Name)
-		w.Header().Set(mcpserver.HeaderKeySessionID, newSession(h.key, x.owner, x.peer.Client, x.peer.Apps))
+		says := claims{Nonce: rand.Text(), Client: todo.Cut(x.peer.Client.Name, 64), Version: todo.Cut(x.peer.Client.Version, 32), Apps: x.peer.Apps}
+		w.Header().Set(mcpserver.HeaderKeySessionID, h.key.Sign(purpose+x.owner, says))
 	}
 	return edge.WriteJSON(w, http.StatusOK, answer)
 }
@@ -247,11 +248,6 @@ type claims struct {
 
 // purpose, followed by the owner, is what a session id is signed for.
 const purpose = "session of "
-
-// newSession returns the id of a session that a client of an owner begins.
-func newSession(key signed.Key, owner string, client mcp.Implementation, apps bool) string {
-	return key.Sign(purpose+owner, claims{Nonce: rand.Text(), Client: todo.Cut(client.Name, 64), Version: todo.Cut(client.Version, 32), Apps: apps})
-}
 
 func (h *handler) end(session string) {
 	h.mu.Lock()
