@@ -218,7 +218,7 @@ func TestLimitsAreListed(t *testing.T) {
 // answers say else: testdata/languages.txtar.)
 func TestRefusalsInEveryLanguage(t *testing.T) {
 	said := func(err error) error {
-		return &todo.InputError{Problems: []todo.Problem{{Message: err.Error(), Err: err}}}
+		return &todo.InputError{Problems: []todo.Problem{{Message: err.Error()}}, Err: err}
 	}
 	refusals := []error{board.ErrNotFound, &board.FullError{Err: board.ErrTooManyLists}, &board.FullError{Err: board.ErrStoreFull},
 		board.ErrOperationReused, todo.ErrMirrored, tools.ErrInvalidJSON, todo.ErrCycle, &todo.TakenError{},

@@ -260,16 +260,9 @@ func (t *Tool) Failure(err error) (result Result, ok bool) {
 		return Result{Text: t.words.InvalidJSON, IsError: true}, true
 	}
 	var input *todo.InputError
-	if errors.As(err, &input) {
-		input = &todo.InputError{Problems: slices.Clone(input.Problems)}
-		for i, p := range input.Problems {
-			if said, known := t.refusal(p.Err); known {
-				input.Problems[i].Message = said.Message
-			}
-		}
-	} else if p, known := t.refusal(err); known {
+	if p, known := t.refusal(err); known {
 		input = &todo.InputError{Problems: []todo.Problem{p}}
-	} else {
+	} else if !errors.As(err, &input) {
 		return Result{}, false
 	}
 	result = Result{Text: failure(t.words, input), IsError: true}

@@ -403,7 +403,7 @@ func (a *attempt) checkOnlyOneOpen(ctx context.Context) error {
 		return nil
 	}
 	unclear := &todo.UnclearError{Titles: open}
-	return &todo.InputError{Problems: []todo.Problem{{Message: unclear.Error(), Err: unclear}}}
+	return &todo.InputError{Problems: []todo.Problem{{Message: unclear.Error()}}, Err: unclear}
 }
 
 // recognise chooses the open list that a whole-list write continues; of several the one with the most items of the

@@ -373,7 +373,7 @@ func (s Step) Settle(d *Draft, saw Snapshot, report *Report) error {
 	was, now := d.Before.all(), d.next.all()
 	if len(now) > len(was) || Size(now) > Size(was) {
 		if err := CheckSize(now); err != nil {
-			return &InputError{Problems: []Problem{{Message: err.Error(), Err: err}}}
+			return &InputError{Problems: []Problem{{Message: err.Error()}}, Err: err}
 		}
 	}
 	report.Notes = d.notes

@@ -11,7 +11,6 @@ type Problem struct {
 	Path     string // where it is, as in "todos[1].status"; empty for the whole change
 	Message  string // what is wrong and what is allowed
 	Sentence bool   // Message is a complete sentence, shown without a prefix
-	Err      error  // what Message says, for translation; nil for none
 }
 
 func (p Problem) String() string {
@@ -52,8 +51,14 @@ func (e *UnclearError) Error() string {
 	return "several chats share this connection, so it is unclear which list to clear: " + strings.Join(e.Titles, ", ")
 }
 
-// InputError refuses a change that is not valid, with every problem found.
-type InputError struct{ Problems []Problem }
+// InputError refuses a change that is not valid, with every problem found. Err is what the only problem says, for
+// translation; nil for none.
+type InputError struct {
+	Problems []Problem
+	Err      error
+}
+
+func (e *InputError) Unwrap() error { return e.Err }
 
 // Error joins the problems with semicolons, for people and logs. Variants format Problems for models.
 func (e *InputError) Error() string { return strings.Join(each(e.Problems, Problem.String), "; ") }
