@@ -195,7 +195,7 @@ func (l Lists) Show(ctx context.Context, t Target) (todo.Snapshot, error) {
 	return a.list, err
 }
 
-// Look notes that a person looked at a list, for [Leaving]. It ignores errors, and takes a second at most.
+// Look notes that a person looked at a list, so that it is not removed by its age. It ignores errors, and takes a second at most.
 func (l Lists) Look(ctx context.Context, s todo.Snapshot) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()

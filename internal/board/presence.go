@@ -231,6 +231,11 @@ func anyChat(ctx context.Context, r Reader, on []Seen, counts func(Seen) bool, i
 	return false, nil
 }
 
+// IsHeld reports whether a chat that is here holds the list that entries are of. For server see [Store.Alive].
+func IsHeld(ctx context.Context, r Reader, on []Seen, now time.Time, server func(process string) bool) (bool, error) {
+	return anyChat(ctx, r, on, Seen.holds, func(c todo.Chat) bool { return c.IsHere(now, alive(server)) })
+}
+
 // holds reports whether a list may be a chat's current one. If chats share the key, any list that it held may be.
 func (s Seen) holds() bool { return s.Current || s.Held > 0 && todo.IsSeveral(s.Chat) }
 

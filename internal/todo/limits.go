@@ -43,7 +43,6 @@ const (
 	NotSpare      Spare = iota
 	SpareDeleted        // a person deleted it
 	SpareUnseen         // it is open and has one revision, unless others were shown it
-	SpareArchived       // it is finished and archived
 	SpareFinished       // it is finished
 )
 
@@ -58,8 +57,6 @@ func (s Snapshot) Spare() Spare {
 		return NotSpare
 	case s.Open():
 		return SpareUnseen
-	case s.Archived:
-		return SpareArchived
 	}
 	return SpareFinished
 }

@@ -30,6 +30,7 @@ import (
 type Store struct {
 	tables.Reader
 	tables.Health
+	tables.Used
 	pool *pgxpool.Pool
 	keep board.Keep
 	// turns are the locks of principals in this process; several may share one. Updates that wait for a lock get it in
@@ -38,7 +39,6 @@ type Store struct {
 	room  chan struct{} // a slot for each connection that updates may use: all but one, which is left to reads
 	saved chan struct{} // one slot: others are to be notified of a save
 	alive alive
-	used  tables.Used
 
 	life *tables.Life
 }

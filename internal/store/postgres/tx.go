@@ -211,7 +211,7 @@ func (s *Store) newTx(ctx context.Context) (*tx, error) {
 		return nil, err
 	}
 	t := &tx{store: s, conn: conn, pending: &pgx.Batch{}}
-	t.Saver = tables.Saver{Memory: tables.NewMemory(), DB: t, Keep: s.keep, Used: &s.used, Alive: s.Alive, Wrap: named}
+	t.Saver = tables.Saver{Memory: tables.NewMemory(), DB: t, Keep: s.keep, Used: &s.Used, Alive: s.Alive, Wrap: named}
 	t.Reader = newReader(t, &s.Health, t.Do)
 	return t, nil
 }
@@ -238,17 +238,4 @@ func (t *tx) Scan(ctx context.Context, query string, args []any, into ...any) er
 func (t *tx) NextSeq() (int64, error) {
 	t.saves++
 	return t.seq + t.saves - 1, nil
-}
-
-// Size implements [tables.DB]: it is the size of all rows, without the space that removed ones take until a vacuum.
-func (t *tx) Size(ctx context.Context) (int64, error) {
-	if t.store.keep.Bytes <= 0 {
-		return 0, nil
-	}
-	size, err := t.store.used.Read("", t.store.keep, func() (size int64, err error) {
-		return size, one(ctx, t, []any{&size}, `SELECT coalesce(sum(bytes), 0)::bigint + ((SELECT count(*) FROM todo_mcp.seen) + (SELECT count(*) FROM todo_mcp.names)
-			+ (SELECT count(*) FROM todo_mcp.keys)) * $1 + (SELECT coalesce(sum($1 + octet_length(body)), 0) FROM todo_mcp.chats)::bigint FROM todo_mcp.lists`, tables.RowSize)
-	})
-	t.store.SetSize(size)
-	return size, err
 }

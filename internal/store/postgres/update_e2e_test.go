@@ -220,7 +220,7 @@ func TestOldRowsInUse(t *testing.T) {
 	mustBeAt(t, s, "gone", 2)
 	end()
 	checktest.Check(t, <-done)
-	other.used = tables.Used{} // its chats may expire again
+	other.Used = tables.Used{} // its chats may expire again
 	begins(other, "later")
 	mustBeAt(t, s, "back", 3)
 	_, err := s.Load(ctx, "gone", 0)

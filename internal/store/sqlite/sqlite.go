@@ -30,6 +30,7 @@ import (
 type Store struct {
 	tables.Reader
 	tables.Health
+	tables.Used
 	path      string
 	log       string      // SQLite's log (-wal), beside the file
 	temporary string      // the folder that Close removes; empty for none
@@ -194,6 +195,7 @@ var queries = sync.OnceValue(tables.Dialect{
 	Newest:   `LEFT JOIN history h ON h.seq = l.seq`,
 	Sum:      `todo_sum`,
 	Position: lastSeq,
+	Size:     `SELECT ((SELECT page_count FROM pragma_page_count) - (SELECT freelist_count FROM pragma_freelist_count)) * (SELECT page_size FROM pragma_page_size)`,
 	Like:     `LIKE`,
 	Checks:   []string{`SELECT 'SQLite: ' || integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok'`},
 	Forget:   []string{`DELETE FROM history WHERE list IN (%s)`, `DELETE FROM seen WHERE list IN (%s)`, `DELETE FROM names WHERE list IN (%s)`, `DELETE FROM lists WHERE id IN (%s)`},

@@ -47,26 +47,6 @@ func (w *writer) NextSeq() (seq int64, err error) {
 const lastSeq = `SELECT max((SELECT coalesce(max(seq), 0) FROM history), (SELECT coalesce(max(seq), 0) FROM chats),
 	(SELECT coalesce(max(seq), 0) FROM removed))`
 
-// Size implements [tables.DB]: the size of the file in the transaction. It is measured once in sizeEvery calls, or in
-// each if the store is nearly full. Between them Size is an upper bound.
-func (w *writer) Size(context.Context) (bytes int64, err error) {
-	if w.store.keep.Bytes <= 0 {
-		return 0, nil
-	}
-	put := 4 * int64(w.Memory.Put) // an upper bound: excerpts of bodies, and indexes, take space, too
-	if w.sized > 0 {
-		w.sized--
-		if !w.store.keep.IsTight(w.size + put) {
-			return w.size + put, nil
-		}
-	}
-	err = w.scan(`SELECT ((SELECT page_count FROM pragma_page_count) - (SELECT freelist_count FROM pragma_freelist_count)) *
-		(SELECT page_size FROM pragma_page_size)`, nil, &bytes)
-	w.size, w.sized = bytes-put, sizeEvery
-	w.store.SetSize(bytes)
-	return bytes, err
-}
-
 // statements are the prepared statements of a database or connection. Each is prepared at its first use.
 type statements struct {
 	db interface {

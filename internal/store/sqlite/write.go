@@ -25,8 +25,6 @@ const (
 	gracePeriod = time.Second
 	// maxPut is how many bytes the writer's Memory may take in before it is emptied ahead of the next request.
 	maxPut = 8 << 20
-	// sizeEvery is after how many calls the file is measured again.
-	sizeEvery = 64
 )
 
 // request is the change of an update, which the writer goroutine runs in its transaction.
@@ -150,21 +148,18 @@ type writer struct {
 	seen   int64 // SQLite's data_version when the last transaction began; 0 for none
 	logged int64 // the size of the log when it was last looked at
 
-	// These are forgotten with the Memory:
-	seq   int64 // the last Seq that was given to a row; 0 for unknown
-	size  int64 // this plus four times Memory.Put is an upper bound of the file's size
-	sized int   // how many more calls may use size
+	seq int64 // the last Seq that was given to a row; 0 for unknown. It is forgotten with the Memory
 }
 
 func newWriter(s *Store) *writer {
 	w := &writer{store: s}
-	w.Saver = tables.Saver{Reader: tables.NewReader(queries(), w.read, &s.Health), DB: w, Keep: s.keep, Used: &tables.Used{}, Alive: s.Alive,
+	w.Saver = tables.Saver{Reader: tables.NewReader(queries(), w.read, &s.Health), DB: w, Keep: s.keep, Used: &s.Used, Alive: s.Alive,
 		Wrap: func(_ context.Context, what string, err error) error { return fmt.Errorf("%s: %w", what, err) }}
 	return w
 }
 
 // forget empties the memory.
-func (w *writer) forget() { w.Memory, w.seq, w.size, w.sized = tables.NewMemory(), 0, 0, 0 }
+func (w *writer) forget() { w.Memory, w.seq = tables.NewMemory(), 0 }
 
 // close rolls back a transaction that is still open and closes the file. It closes the statements first, because SQLite
 // keeps a connection and its locks until the last statement is closed.

@@ -126,7 +126,7 @@ func (s *Saver) SaveChat(ctx context.Context, c todo.Chat) (todo.Chat, error) {
 			err = s.DB.Exec(store, c.ID, c.Principal, c.User, record.UnixNano(c.Used), ended, string(body), c.Seq)
 		}
 		if err == nil && isNew {
-			s.Used.Add(c.Principal, RowSize+len(body))
+			s.Used.add(c.Principal, len(body))
 			if err = s.DB.Exec(holdsList, c.ID); err == nil {
 				err = s.DB.Remove(moreChats, c.Principal, c.User, c.ID, c.Principal, c.User, c.ID)
 			}
@@ -143,19 +143,10 @@ func (s *Saver) SaveChat(ctx context.Context, c todo.Chat) (todo.Chat, error) {
 func (s *Saver) addRow(ctx context.Context, principal, sql string, args ...any) error {
 	err := s.checkRoom(ctx, principal)
 	if err == nil {
-		s.Used.Add(principal, RowSize)
+		s.Used.add(principal, 0)
 		err = s.DB.Exec(sql, args...)
 	}
 	return err
-}
-
-// checkRoom returns [board.ErrStoreFull] if no list of a principal can be written. It removes no list to make room.
-func (s *Saver) checkRoom(ctx context.Context, principal string) error {
-	used, err := s.usage(ctx, principal)
-	if err != nil {
-		return err
-	}
-	return s.Keep.CheckBytes(used, false)
 }
 
 // SetKey implements [board.Tx].

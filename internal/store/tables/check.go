@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
@@ -76,18 +75,11 @@ func (r Reader) Check(ctx context.Context, found func(problem string)) (revision
 	return revisions, err
 }
 
-// Health holds the size of the store and the damaged rows that were read within damageAge. Older ones may be repaired.
+// Health holds the damaged rows that were read within damageAge. Older ones may be repaired.
 type Health struct {
 	mu    sync.Mutex
 	found map[string]time.Time // when each problem was last met, by its text
-	size  atomic.Int64
 }
-
-// SetSize sets what [Health.Bytes] returns.
-func (h *Health) SetSize(bytes int64) { h.size.Store(bytes) }
-
-// Bytes returns the size of the store in bytes; 0 before the first write, and where the size is not limited.
-func (h *Health) Bytes() int64 { return h.size.Load() }
 
 // maxDamage is how many damaged rows are remembered, each for damageAge.
 const maxDamage, damageAge = 1000, time.Hour

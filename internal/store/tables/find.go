@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -30,6 +31,8 @@ type Dialect struct {
 	Checks []string
 	// Settled is an expression for the Seq below which no save can commit any more; empty if Seqs commit in order.
 	Settled string
+	// Size selects the size of the store in bytes; empty for that of all rows.
+	Size string
 	// Position selects a Seq such that all saves up to it can be read.
 	Position string
 }
@@ -43,7 +46,7 @@ type SQL struct {
 
 	load, revisions, allChats, addRevision, addList, listRow, spareLists string
 	sayChat, saveChat, sawMore, setSeen                                  string
-	oldLists, oldSeen, oldChats, oldKeys                                 string
+	oldLists, oldSeen, oldChats, oldKeys, size, ownSize                  string
 
 	of Dialect
 }
@@ -122,7 +125,9 @@ func (d Dialect) Queries() *SQL {
 		oldKeys:  `DELETE FROM main.keys WHERE until < ?` + d.IsFree,
 		sayChat: d.insert(`chats`, chatColumns, `, seq`) + `
 			ON CONFLICT (id) DO UPDATE SET body = excluded.body, seq = excluded.seq` + setSum,
-		of: d,
+		size:    cmp.Or(d.Size, sizeOf(``)),
+		ownSize: sizeOf(` WHERE principal = ?`),
+		of:      d,
 	}
 	q.load = q.Newest + ` WHERE l.id = ?`
 	q.ChatOf = q.allChats + ` WHERE id = ?`

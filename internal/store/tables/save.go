@@ -1,95 +1,18 @@
 package tables
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/store/record"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
-
-// Used remembers how many bytes each principal uses. The empty principal stands for all principals together.
-type Used struct {
-	mu sync.Mutex
-	of map[string]*used
-}
-
-type used struct {
-	bytes   int64
-	counted time.Time // when bytes were counted; zero for never
-	expired time.Time // when [board.Keep.Expire] last ran for the principal
-}
-
-// expireEvery is the least time between two runs of [board.Keep.Expire] for a principal. usedAge is how long a count of
-// bytes is used; meanwhile the bytes that this process stores are added to the count.
-const expireEvery, usedAge = 10 * time.Minute, 5 * time.Second
-
-// principal returns the entry of a principal, a new one if it has none. The caller holds mu.
-func (u *Used) principal(principal string) *used {
-	k := u.of[principal]
-	if k == nil {
-		if len(u.of) > 1000 || u.of == nil {
-			u.of = make(map[string]*used)
-		}
-		k = &used{}
-		u.of[principal] = k
-	}
-	return k
-}
-
-// mayExpire reports whether the last run of [board.Keep.Expire] was long enough ago, and if so notes a run now.
-func (u *Used) mayExpire(principal string, every time.Duration, now time.Time) bool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	k := u.principal(principal)
-	if now.Sub(k.expired) < every {
-		return false
-	}
-	k.expired = now
-	return true
-}
-
-// Read returns the bytes of a principal. It counts again after usedAge, or if the last count leaves no room for a list.
-func (u *Used) Read(principal string, keep board.Keep, count func() (int64, error)) (bytes int64, err error) {
-	u.mu.Lock()
-	k := u.principal(principal)
-	bytes, isKnown := k.bytes, time.Since(k.counted) < usedAge
-	u.mu.Unlock()
-	usage := board.Usage{Own: bytes}
-	if principal == "" {
-		usage = board.Usage{Bytes: bytes}
-	}
-	if isKnown && keep.CheckBytes(usage, true) == nil {
-		return bytes, nil
-	}
-	if bytes, err = count(); err == nil {
-		u.mu.Lock()
-		k = u.principal(principal)
-		k.bytes, k.counted = bytes, time.Now()
-		u.mu.Unlock()
-	}
-	return bytes, err
-}
-
-// Add adds bytes to the count of a principal and to the count of all together, if these counts exist.
-func (u *Used) Add(principal string, bytes int) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if k := u.of[""]; k != nil {
-		k.bytes += int64(bytes)
-	}
-	if k := u.of[principal]; k != nil && principal != "" {
-		k.bytes += int64(bytes)
-	}
-}
 
 // ErrEncode means that a revision or chat has no stored form, for example because it has a time after the year 9999.
 var ErrEncode = errors.New("it has no stored form")
@@ -124,8 +47,8 @@ func (s *Saver) save(ctx context.Context, next todo.Snapshot) error {
 		return s.begin(ctx, next, time.Now())
 	}
 	next.List = before.List
-	size, err := s.DB.Size(ctx)
-	if err == nil && s.Keep.IsTight(size) && !next.Leaves(before) {
+	_, isTight, err := s.bytes(ctx)
+	if err == nil && isTight && !next.Leaves(before) {
 		_, err = s.makeRoom(ctx, next.List, false, time.Now())
 	}
 	if err != nil {
@@ -149,13 +72,14 @@ func (s *Saver) save(ctx context.Context, next todo.Snapshot) error {
 	return err
 }
 
-// begin stores the first revision of a list, if there is room, and removes what is old.
+// begin stores the first revision of a list, if there is room, and removes what is old. Ages are those at the time of the
+// previous save, if that is earlier: a clock that is wrong for one save makes no list old.
 func (s *Saver) begin(ctx context.Context, first todo.Snapshot, now time.Time) error {
-	saved, err := s.makeRoom(ctx, first.List, true, now)
+	use, err := s.makeRoom(ctx, first.List, true, now)
 	if err == nil {
 		err = s.addList(ctx, first, now)
 	}
-	old := board.Oldness(now, saved)
+	old := time.Unix(0, min(use.saved, record.UnixNano(now)))
 	if err == nil {
 		err = s.forget(s.sql.oldLists, first.List, record.UnixNano(old.Add(-board.TrashAge)), maxTrash)
 	}
@@ -163,8 +87,10 @@ func (s *Saver) begin(ctx context.Context, first todo.Snapshot, now time.Time) e
 		err = s.DB.Remove(s.sql.oldSeen, record.UnixNano(old.Add(-board.SeenAge)), maxOldSeen)
 	}
 	if err == nil && s.Used.mayExpire(first.List.Principal, min(expireEvery, s.Keep.Finished), now) {
-		chats := s.DB.Remove(s.sql.oldChats, record.UnixNano(old.Add(-board.SeenAge)), record.UnixNano(old.Add(-board.BareChatAge)))
-		err = cmp.Or(chats, s.Keep.Expire(old, s.evict(ctx, first.List, now)))
+		err = s.DB.Remove(s.sql.oldChats, record.UnixNano(old.Add(-board.SeenAge)), record.UnixNano(old.Add(-board.BareChatAge)))
+		if err == nil && s.Keep.Finished > 0 {
+			err = s.evict(ctx, first.List, todo.SpareFinished, old.Add(-s.Keep.Finished), false, now)
+		}
 	}
 	return err
 }
@@ -204,78 +130,9 @@ func (s *Saver) addRevision(next *todo.Snapshot) (bytes int, excerpt string, err
 	if next.Seq, err = s.DB.NextSeq(); err != nil {
 		return 0, "", err
 	}
-	s.Used.Add(next.List.Principal, len(body))
+	s.Used.add(next.List.Principal, len(body))
 	err = s.DB.Exec(s.sql.addRevision, next.List.ID, next.Revision, next.Operation.ID, record.UnixNano(next.Updated), string(body), next.Seq)
 	return len(body), string(short), err
-}
-
-// makeRoom is [board.Keep.MakeRoom]. For a list that begins it also returns when the store was last written.
-func (s *Saver) makeRoom(ctx context.Context, l todo.List, begins bool, now time.Time) (saved time.Time, err error) {
-	count := func(since time.Time) (u board.Usage, err error) {
-		u, err = s.usage(ctx, l.Principal)
-		if begins && err == nil {
-			args := []any{l.Principal, l.Principal, l.Conversation, record.UnixNano(since), record.UnixNano(since), s.Keep.Begun}
-			var last int64
-			err = s.DB.Scan(ctx, `SELECT CAST((SELECT coalesce(sum(n), 0) FROM main.list_counts WHERE principal = ?) AS bigint),
-				(SELECT count(*) FROM (SELECT 1 FROM main.lists WHERE principal = ? AND conversation = ? AND begun >= ? AND updated >= ?`+limited+`) AS lately),
-				coalesce((SELECT updated FROM main.lists ORDER BY seq DESC LIMIT 1), 0)`, args, &u.Lists, &u.Begun, &last)
-			saved = time.Unix(0, last)
-		}
-		return u, err
-	}
-	err = s.Keep.MakeRoom(l, begins, now, count, s.evict(ctx, l, now))
-	return saved, err
-}
-
-// usage returns how many bytes are in use, and how many of them by a principal if the store is nearly full.
-func (s *Saver) usage(ctx context.Context, principal string) (u board.Usage, err error) {
-	if u.Bytes, err = s.DB.Size(ctx); err != nil || principal == "" || !s.Keep.IsTight(u.Bytes) {
-		return u, err
-	}
-	u.Own, err = s.Used.Read(principal, s.Keep, func() (own int64, err error) {
-		var args []any
-		for range 4 {
-			args = append(args, RowSize, principal)
-		}
-		return own, s.DB.Scan(ctx, `SELECT CAST(coalesce(sum(bytes), 0) + (SELECT count(*) * ? FROM main.seen WHERE principal = ?)
-			+ (SELECT count(*) * ? FROM main.names WHERE principal = ?) + (SELECT coalesce(sum(? + octet_length(body)), 0) FROM main.chats WHERE principal = ?)
-			+ (SELECT count(*) * ? FROM main.keys WHERE principal = ?) AS bigint)
-			FROM main.lists WHERE principal = ?`, append(args, principal), &own)
-	})
-	return u, err
-}
-
-// RowSize is the size in bytes that counts for a row of seen, names and keys. A chat adds its body.
-const RowSize = 1000
-
-// evict returns a function that removes lists of a kind to make room for forList, of the same principal. Finished lists
-// are purged, so that watchers see that they are gone.
-func (s *Saver) evict(ctx context.Context, forList todo.List, now time.Time) func(kind todo.Spare, before time.Time, isShort bool) error {
-	return func(kind todo.Spare, before time.Time, isShort bool) error {
-		begun, whose := now, ""
-		if !isShort { // keep lists that began later (an import has an old history) or that a person looked at
-			begun, whose = before, todo.PersonChat
-		}
-		args := []any{forList.Principal, int(kind), record.UnixNano(before), record.UnixNano(begun), forList.ID, whose, board.MaxAbandoned}
-		if kind == todo.SpareDeleted {
-			return s.forget(spare, forList, args...)
-		}
-		some, _, err := good(ctx, s.Reader, "read excerpts", s.sql.spareLists, ScanSnapshot, args...)
-		if err != nil {
-			return err
-		}
-		ids, err := board.Leaving(ctx, s.DB, some, isShort, now, s.Alive)
-		for _, id := range ids {
-			switch {
-			case err != nil:
-			case kind == todo.SpareUnseen:
-				err = s.forget(oneList, forList, id)
-			default:
-				err = s.purge(ctx, id, forList, todo.Writer{}, now)
-			}
-		}
-		return err
-	}
 }
 
 // forget removes the lists that a query selects, and their rows in other tables. It also removes the chats that held
@@ -327,7 +184,7 @@ func (s *Saver) See(ctx context.Context, c board.Seen) error {
 		after, set := board.See(others, c, time.Now())
 		if err == nil && len(after) > len(others) {
 			if _, err = s.makeRoom(ctx, todo.List{ID: c.List, Principal: c.Principal}, false, set.At); err == nil {
-				s.Used.Add(c.Principal, RowSize)
+				s.Used.add(c.Principal, 0)
 				err = s.DB.Remove(`DELETE FROM main.seen WHERE (principal, chat, mirrors, list) IN (SELECT principal, chat, mirrors, list
 					FROM main.seen WHERE list = ? AND principal = ? ORDER BY at DESC`+limited+` OFFSET ?)`, c.List, c.Principal, math.MaxInt32, board.MaxHolders-1)
 			}

@@ -13,8 +13,6 @@ import (
 // DB is a transaction of a database, as a [Saver] uses it: nobody else changes what it reads of its principal before it
 // ends. Its SQL has a question mark for each argument.
 type DB interface {
-	board.Reader // as that of a [board.Tx]
-
 	// Exec runs a statement that changes something. It may run it later, but before the next read and the commit.
 	Exec(sql string, args ...any) error
 
@@ -26,9 +24,6 @@ type DB interface {
 
 	// NextSeq returns the Seq of the next revision or chat that is stored.
 	NextSeq() (int64, error)
-
-	// Size returns the size of the store in bytes, more exactly where it is nearly full; 0 if the size is not limited.
-	Size(ctx context.Context) (int64, error)
 }
 
 // Memory holds rows as they are in a transaction: what it stored or read last.
@@ -36,7 +31,7 @@ type Memory struct {
 	Lists map[string]todo.Snapshot // the newest revisions; zero where there is no list
 	Seen  map[board.Key][]board.Seen
 	Chats map[string]todo.Chat // zero where there is none
-	Put   int                  // how many bytes were put in: of texts, and [RowSize] for each row
+	Put   int                  // how many bytes were put in: of texts, and [rowSize] for each row
 }
 
 // NewMemory returns an empty memory.
@@ -46,13 +41,13 @@ func NewMemory() *Memory {
 
 // SetList sets the newest revision of a list, with the size of its stored form in bytes.
 func (m *Memory) SetList(id string, newest todo.Snapshot, bytes int) {
-	m.Put += RowSize + bytes
+	m.Put += rowSize + bytes
 	m.Lists[id] = newest
 }
 
 // SetSeen sets what a chat has seen.
 func (m *Memory) SetSeen(of board.Key, all []board.Seen) {
-	m.Put += (len(all) + 1) * (RowSize + len(of.Principal) + len(of.Chat))
+	m.Put += (len(all) + 1) * (rowSize + len(of.Principal) + len(of.Chat))
 	m.Seen[of] = all
 }
 
@@ -114,7 +109,7 @@ func (s *Saver) Chat(ctx context.Context, id string) (c todo.Chat, err error) {
 	c, isKnown := s.Memory.Chats[id]
 	if !isKnown {
 		if c, err = s.Reader.Chat(ctx, id); err == nil {
-			s.Memory.Put += RowSize + len(id)
+			s.Memory.Put += rowSize + len(id)
 			s.Memory.Chats[id] = c
 		}
 	}
