@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -251,6 +250,7 @@ func tree(env Env, of []command) *cobra.Command {
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
+	root.SetHelpFunc(help)
 	for _, title := range []string{aboutServers, aboutClients, aboutLists, aboutStore, aboutProgram} {
 		root.AddGroup(&cobra.Group{ID: title, Title: title})
 	}
@@ -274,34 +274,17 @@ func tree(env Env, of []command) *cobra.Command {
 // allowedValues says, by the type of a flag, which values it takes.
 var allowedValues = map[string]string{"bool": "true or false", "uint16": "a whole number from 0 to 65535", "duration": "a time such as 1500ms"}
 
-// titleKey is the annotation of a flag that holds its heading in help.
-const titleKey = "title"
-
-// flagUsages returns the help of flags: a command's own, then the settings below their headings.
-func flagUsages(flags *flag.FlagSet) (text string) {
-	for _, title := range append([]string{""}, app.Titles()...) {
-		var of flag.FlagSet
-		of.SortFlags = false
-		flags.VisitAll(func(f *flag.Flag) {
-			if strings.Join(f.Annotations[titleKey], "") == title {
-				of.AddFlag(f)
-			}
-		})
-		if of.HasFlags() {
-			text += cmp.Or(title, "Flags") + ":\n" + of.FlagUsages() + "\n"
+// help prints cobra's help with a heading for each group of settings. A template would make the program 3.6 MB larger.
+func help(node *cobra.Command, _ []string) {
+	text, title := node.UsageString(), ""
+	node.Flags().VisitAll(func(f *flag.Flag) {
+		if row, isSetting := f.Value.(*app.Setting); isSetting && row.Group.Title() != title {
+			title = row.Group.Title()
+			line := "      --" + f.Name + " "
+			text = strings.Replace(text, line, "\n"+title+":\n"+line, 1)
 		}
-	}
-	return strings.TrimSpace(text)
-}
-
-// usage prints cobra's usage text with headings for the flags. A template would make the program 3.6 MB larger.
-func usage(node *cobra.Command) error {
-	node.SetUsageFunc(nil)
-	defer node.SetUsageFunc(usage)
-	usual := "Flags:\n" + strings.TrimRight(node.LocalFlags().FlagUsages(), " \n")
-	text := strings.Replace(node.UsageString(), usual, flagUsages(node.LocalFlags()), 1)
-	_, err := io.WriteString(node.OutOrStderr(), text)
-	return err
+	})
+	fmt.Fprintf(node.OutOrStdout(), "%s\n\n%s", cmp.Or(node.Long, node.Short), text)
 }
 
 // node returns the command for the tree; it fills settings when it runs.
@@ -313,7 +296,6 @@ func (c command) node(env Env, settings *app.Settings) *cobra.Command {
 	run := c.flags(node.Flags())
 	c.addSettings(node, settings)
 	node.Args = c.checkArguments
-	node.SetUsageFunc(usage)
 	node.RunE = func(node *cobra.Command, args []string) error {
 		if err := settings.Collect(env); err != nil && c.name != setup.DoctorName {
 			return app.UsageError{Err: err}
@@ -351,12 +333,12 @@ func (c command) addSettings(node *cobra.Command, settings *app.Settings) {
 	if c.groups != nil {
 		flags.StringVar(&settings.File, "config", "", "config `FILE`, lines of NAME = VALUE")
 	}
+	node.InitDefaultHelpFlag()
 	for _, row := range settings.Rows {
 		if !slices.Contains(c.groups, row.Group) {
 			continue
 		}
 		f := flags.VarPF(row, row.Name, "", strings.ReplaceAll(row.Help, "`", "'"))
-		f.Annotations = map[string][]string{titleKey: {row.Group.Title()}}
 		if row.Type() == "bool" {
 			f.NoOptDefVal = "true"
 		}

@@ -84,9 +84,6 @@ var groupTitles = [...]string{
 	TokenGroup: "Who may use it", SignInGroup: "Who may use it", OperatorGroup: "Operators", NotifyGroup: "Notices",
 }
 
-// Titles returns the titles of all groups, in order.
-func Titles() []string { return slices.Compact(slices.Clone(groupTitles[:])) }
-
 // Title returns the title of a group.
 func (g Group) Title() string { return groupTitles[g] }
 
@@ -199,6 +196,8 @@ func (s *Settings) httpRows() []*Setting {
 			"id of the panel's client at the issuer; empty is none, and people paste a token"},
 		{SignInGroup, "client-secret", "", secret(text(&in.ClientSecret, "SECRET")),
 			"secret of the panel's client at the issuer; empty for a public client"},
+		{TokenGroup, "tokens", "", text(&in.Tokens, "FILE"),
+			"file of the bearer tokens that let in, made by `todo-mcp token`"},
 		{AddressGroup, "addr", "127.0.0.1:8765", checked(&s.Addr, "ADDRESS", checkAddress),
 			"address to listen on; others than loopback ones need sign-in and TLS"},
 		{HTTPGroup, "public-url", "", parsed(&s.PublicURL, "URL", parsePublicURL),
@@ -220,8 +219,6 @@ func (s *Settings) httpRows() []*Setting {
 			"address for operators: /metrics, /livez, /readyz; never a public one; empty: none, and /metrics is on --addr if nobody signs in"},
 		{OperatorGroup, "drain", "0", number(&s.Operator.Drain, "SECONDS", time.Second, 0, 3600),
 			"how many seconds calls are still taken after `serve` is told to stop, while /readyz says so; 5 behind a balancer"},
-		{TokenGroup, "tokens", "", text(&in.Tokens, "FILE"),
-			"file of the bearer tokens that let in, made by `todo-mcp token`"},
 		{NotifyGroup, "notify", "", secret(list(&s.Notify.Targets, "URLS", notify.Parse)),
 			"addresses, with commas, that are told when a list waits for you, is finished or was left open: ntfy://ntfy.sh/TOPIC, a webhook of Slack or Discord, or another https:// address"},
 		{NotifyGroup, "notify-texts", "false", boolean(&s.Notify.Texts),
