@@ -113,12 +113,9 @@ type edit struct {
 	before file
 	root   map[string]any // the parsed content of after
 	after  []byte
-	ours   bool   // the file has this program already
-	shown  []line // the changes
+	ours   bool     // the file has this program already
+	shown  []string // a line for each change
 }
-
-// line describes the change of one value. For a hook, calls and event are what it runs, in brief, and at which event.
-type line struct{ text, calls, event string }
 
 // read reads a file, which need not exist, and returns an edit of it that has no changes yet.
 func (o Options) read(path string) (e *edit, err error) {
@@ -185,7 +182,7 @@ func (e *edit) set(value any, path ...any) error {
 		text, _ := inLine(value, asShown) // set has encoded it before
 		shown = "+ " + shownPath(path) + ": " + text
 	}
-	e.shown = append(e.shown, line{text: shown})
+	e.shown = append(e.shown, shown)
 	return nil
 }
 
@@ -211,24 +208,12 @@ func (c *Change) edit(o Options, path string) (*edit, error) {
 }
 
 // Diff returns the path of each file, and each value that is set (+) or removed (-). It shows nothing else of a
-// file, which may be secret. Unless whole is true, consecutive hooks that call the same share a line.
-func (c Change) Diff(whole bool) string {
-	var out strings.Builder
+// file, which may be secret. Hooks that call the same share a line.
+func (c Change) Diff() (text string) {
 	for _, e := range c.edits {
-		out.WriteString(e.before.path)
-		for i, l := range e.shown {
-			switch before := e.shown[max(i-1, 0)]; {
-			case whole || l.calls == "":
-				out.WriteString("\n" + l.text)
-			case i > 0 && before.calls == l.calls && before.text[0] == l.text[0]:
-				out.WriteString(", " + l.event)
-			default:
-				out.WriteString("\n" + l.text[:2] + l.calls + " at " + l.event)
-			}
-		}
-		out.WriteString("\n")
+		text += e.before.path + "\n" + strings.Join(e.shown, "\n") + "\n"
 	}
-	return out.String()
+	return text
 }
 
 func (c *Change) note(format string, args ...any) {

@@ -285,11 +285,19 @@ func (h hookFile) install(kinds []Kind) error {
 	return cmp.Or(err, h.setStatusLine(true))
 }
 
-// brief adds to the last change in h.shown what the hook calls, and at which event. An empty event changes nothing.
+// brief shows the last change as what the hook calls, and at which event. It adds the event to the line before if that
+// has the same call. An empty event changes nothing.
 func (h hookFile) brief(calls, event string) {
-	if n := len(h.shown); n > 0 && event != "" {
-		h.shown[n-1].calls, h.shown[n-1].event = calls, event
+	last := len(h.shown) - 1
+	if last < 0 || event == "" {
+		return
 	}
+	line := h.shown[last][:2] + calls + " at "
+	if last > 0 && strings.HasPrefix(h.shown[last-1], line) {
+		last--
+		line = h.shown[last] + ", "
+	}
+	h.shown = append(h.shown[:last], line+event)
 }
 
 // setStatusLine sets or removes the status line, unless the client has another program's. Arguments that a person added

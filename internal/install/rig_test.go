@@ -173,9 +173,9 @@ func (r *rig) change(plan func(install.Machine, install.Options) (install.Change
 	r.notes = strings.Join(change.Notes, "\n")
 	checktest.Must(change.Write())(r.T)
 	if again, err := plan(r.m, o); err != nil || !again.IsNone() {
-		r.Errorf("a second time (%v):\n%s", err, again.Diff(true))
+		r.Errorf("a second time (%v):\n%s", err, again.Diff())
 	}
-	shown := change.Diff(true)
+	shown := change.Diff()
 	if strings.Contains(shown, "secret") || strings.Contains(shown, "Bearer") {
 		r.Errorf("a secret is shown:\n%s", shown)
 	}

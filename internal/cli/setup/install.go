@@ -238,7 +238,7 @@ func (o *installer) client(ctx context.Context, c install.Client) error {
 
 // makeChange shows a change, asks, writes it and returns the result. The answer "all" also allows later changes.
 func (o *installer) makeChange(ctx context.Context, change install.Change) (text string, err error) {
-	if err := o.Say("\n%s\n%s", change.Client.Title, safeLines(change.Diff(false))); err != nil {
+	if err := o.Say("\n%s\n%s", change.Client.Title, safeLines(change.Diff())); err != nil {
 		return "", err
 	}
 	if !o.yes {
