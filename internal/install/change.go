@@ -235,20 +235,16 @@ func (c Change) Files() (paths, texts []string) {
 	return paths, texts
 }
 
-// Write makes the change, and returns the paths of the copies that it made. It replaces each file, or the target of a
-// link, as a whole, or removes it. Before it replaces a file it copies it, unless the file names this program and has a
-// copy. It fails at a file that was changed meanwhile or is protected; the files before it stay changed.
-func (c Change) Write() (backups []string, err error) {
+// Write makes the change. It replaces each file, or the target of a link, as a whole, or removes it. Before it replaces
+// a file it copies it, unless the file names this program and has a copy. It fails at a file that was changed meanwhile
+// or is protected; the files before it stay changed.
+func (c Change) Write() error {
 	for _, e := range c.edits {
-		backup, err := e.save(c.home)
-		if err != nil {
-			return backups, fmt.Errorf("%s is left as it was: %w", e.before.path, withHint(err))
-		}
-		if backup != "" {
-			backups = append(backups, backup)
+		if err := e.save(c.home); err != nil {
+			return fmt.Errorf("%s is left as it was: %w", e.before.path, withHint(err))
 		}
 	}
-	return backups, nil
+	return nil
 }
 
 // Copies returns the paths of the existing copies of the change's files.
@@ -261,40 +257,38 @@ func (c Change) Copies() (paths []string) {
 	return paths
 }
 
-// save makes the edit, and returns the path of a new copy, if any. If the new content equals an old copy, apart from
-// newlines at the end, save writes the copy's bytes and removes the copy. When save removes a file, it also removes
-// the folders below home that become empty.
-func (e *edit) save(home string) (backup string, err error) {
+// save makes the edit. If the new content equals an old copy, apart from newlines at the end, save writes the copy's
+// bytes and removes the copy. When save removes a file, it also removes the folders below home that become empty.
+func (e *edit) save(home string) error {
 	if err := e.check(); err != nil {
-		return "", err
+		return err
 	}
 	if e.removes() {
 		err := os.Remove(e.before.path)
 		for dir := filepath.Dir(e.before.path); err == nil && dir != home && os.Remove(dir) == nil; {
 			dir = filepath.Dir(dir)
 		}
-		return "", err
+		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(e.before.target), 0o700); err != nil {
-		return "", fmt.Errorf("make its folder: %w", err)
+		return fmt.Errorf("make its folder: %w", err)
 	}
 	after, copied := slices.Concat(e.before.mark, e.after), backupOf(e.before.path)
 	if old, err := os.ReadFile(copied); err == nil && bytes.Equal(bytes.TrimRight(old, "\r\n"), bytes.TrimRight(after, "\r\n")) {
 		if err = atomicfile.Write(e.before.target, old, e.check); err == nil {
 			err = os.Remove(copied)
 		}
-		return "", err
+		return err
 	}
 	// If the file names this program, an existing copy stays: it is from before, and a user may want it back.
 	isOurs := e.ours || bytes.Contains(e.before.data, []byte(programName))
 	if e.before.data != nil && !(isOurs && exists(copied)) {
 		_ = os.Remove(copied) // so that the new one gets the mode of a new file, readable by its owner alone
 		if err := atomicfile.Write(copied, slices.Concat(e.before.mark, e.before.data), nil); err != nil {
-			return "", fmt.Errorf("make a copy: %w", err)
+			return fmt.Errorf("make a copy: %w", err)
 		}
-		backup = copied
 	}
-	return backup, atomicfile.Write(e.before.target, after, e.check) // checks again, since making a copy takes long
+	return atomicfile.Write(e.before.target, after, e.check) // checks again, since making a copy takes long
 }
 
 // check returns an error if the file changed since it was read, or may not be written; renaming ignores the latter.

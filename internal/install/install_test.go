@@ -359,7 +359,7 @@ func TestChangedMeanwhile(t *testing.T) {
 			if r.write(path, c.after); c.after == "" {
 				_ = os.Remove(path)
 			}
-			checktest.Fails(t, name, checktest.Err(change.Write()), path+" is left as it was: another program changed it")
+			checktest.Fails(t, name, change.Write(), path+" is left as it was: another program changed it")
 			if now, _ := os.ReadFile(path); string(now) != c.after {
 				t.Errorf("%s: it has %s", name, now)
 			}
@@ -385,9 +385,7 @@ func TestUninstallLeavesNothing(t *testing.T) {
 	r.install(install.Options{})
 	r.write(r.file(), `{"b": 2, "mcpServers": {"todo": {"command": "todo-mcp"}}}`)
 	change, err := r.Uninstall(r.m, install.Options{})
-	if _, wrong := change.Write(); err != nil || wrong != nil {
-		t.Fatal(err, wrong)
-	}
+	checktest.Check(t, errors.Join(err, change.Write()))
 	if copies := change.Copies(); len(copies) != 1 || copies[0] != r.file()+".todo-mcp.bak" {
 		t.Errorf("copies: %v", copies)
 	}

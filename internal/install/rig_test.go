@@ -171,7 +171,7 @@ func (r *rig) change(plan func(install.Machine, install.Options) (install.Change
 	r.Helper()
 	change := checktest.Must(plan(r.m, o))(r.T)
 	r.notes = strings.Join(change.Notes, "\n")
-	checktest.Must(change.Write())(r.T)
+	checktest.Check(r.T, change.Write())
 	if again, err := plan(r.m, o); err != nil || !again.IsNone() {
 		r.Errorf("a second time (%v):\n%s", err, again.Diff())
 	}
@@ -188,7 +188,7 @@ func (r *rig) refused(o install.Options, why ...string) {
 	before := r.files()
 	change, err := r.Install(r.m, o)
 	if err == nil {
-		_, err = change.Write()
+		err = change.Write()
 	}
 	for _, text := range why {
 		if err == nil || !strings.Contains(err.Error(), text) || strings.Contains(err.Error(), "secret") {

@@ -212,7 +212,7 @@ func (o *installer) client(ctx context.Context, c install.Client) error {
 		plan = c.Uninstall
 	}
 	change, err := plan(o.Machine, o.Options)
-	text := ""
+	said := ""
 	switch paths, texts := change.Files(); {
 	case err != nil:
 		return err
@@ -221,16 +221,13 @@ func (o *installer) client(ctx context.Context, c install.Client) error {
 			err = cmp.Or(err, o.Say("%s, in %s:\n\n%s\n", c.Title, o.places(path), safeLines(texts[i])))
 		}
 	case change.IsNone():
-		text = fmt.Sprintf("nothing to change in %s.", o.places(change.File))
+		said = "nothing to change in " + o.places(change.File)
 	default:
-		text, err = o.makeChange(ctx, change)
+		said, err = o.makeChange(ctx, change)
 	}
-	if err == nil && text != "" {
-		err = o.Say("%s: %s\n", c.Title, text)
-	}
-	for _, note := range change.Notes {
-		if err == nil {
-			err = o.Say("%s: %s.\n", c.Title, note)
+	for _, text := range append([]string{said}, change.Notes...) {
+		if err == nil && text != "" {
+			err = o.Say("%s: %s.\n", c.Title, text)
 		}
 	}
 	return err
@@ -252,20 +249,17 @@ func (o *installer) makeChange(ctx context.Context, change install.Change) (text
 			return "", errDeclined
 		}
 	}
-	backups, err := change.Write()
-	if err != nil {
+	if err := change.Write(); err != nil {
 		return "", err
 	}
-	text = "changed."
-	if copies := change.Copies(); o.remove && len(copies) > 0 {
-		return text + " What was there before, with any keys of other servers, stays in " + o.places(copies...) + ".", nil
-	} else if o.remove {
-		return text, nil
+	text = "changed"
+	if copies := change.Copies(); len(copies) > 0 {
+		text += ". What was there before, with any keys of other servers, is in " + o.places(copies...)
 	}
-	if len(backups) > 0 {
-		text += " What was there before is in " + o.places(backups...) + "."
+	if !o.remove {
+		text += ". So that it sees the server: " + change.Client.After
 	}
-	return text + " So that it sees the server: " + change.Client.After + ".", nil
+	return text, nil
 }
 
 // places returns paths as a list for people.

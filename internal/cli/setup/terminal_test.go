@@ -65,5 +65,5 @@ func TestInstallOnATerminal(t *testing.T) {
 		checktest.Check(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	expect("uninstall cursor", 0, ".cursor/mcp.json .codex/config.toml .gemini/settings.json", "Change ~/.cursor/mcp.json?", "y\n",
-		"stays in ~/.cursor/mcp.json.todo-mcp.bak")
+		"is in ~/.cursor/mcp.json.todo-mcp.bak")
 }
