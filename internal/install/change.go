@@ -159,8 +159,12 @@ func (e *edit) object(key string) (map[string]any, error) {
 // errNotEdited is the error for an edit whose result would not have the wanted value.
 var errNotEdited = errors.New(": this is written in a way that cannot be edited safely: change it by hand; --print shows what install writes")
 
-// set sets the value at a path; nil removes it. It returns an error if the parsed result does not have the value.
-func (e *edit) set(value any, path ...any) error {
+// set sets the value at a path, and shows it.
+func (e *edit) set(value any, path ...any) error { return e.setShown(value, value, path...) }
+
+// setShown sets the value at a path, and shows another one, without secrets; nil removes what is there. It returns an
+// error if the parsed result does not have the value.
+func (e *edit) setShown(value, shown any, path ...any) error {
 	old := at(e.root, path)
 	if value == nil && old == nil || value != nil && reflect.DeepEqual(old, plainJSON(value)) {
 		return nil
@@ -177,12 +181,12 @@ func (e *edit) set(value any, path ...any) error {
 		return e.before.wrong(err)
 	}
 	e.root, e.after = root, text
-	shown := "- " + shownPath(path)
+	line := "- " + shownPath(path)
 	if value != nil {
-		text, _ := inLine(value, asShown) // set has encoded it before
-		shown = "+ " + shownPath(path) + ": " + text
+		text, _ := inLine(shown) // strings alone, or a value that was encoded above
+		line = "+ " + shownPath(path) + ": " + text
 	}
-	e.shown = append(e.shown, shown)
+	e.shown = append(e.shown, line)
 	return nil
 }
 

@@ -13,15 +13,12 @@ func (c Client) entry(name string, s Server) object {
 	if s.URL != "" {
 		form = c.HTTP
 	}
-	args := make([]secret, len(s.Args))
-	for i, shown := range s.shownArgs() {
-		args[i] = secret{s.Args[i], shown}
-	}
+	args := append([]string{}, s.Args...)
 	if len(args) == 0 {
 		form = strings.TrimSuffix(form, ", args?")
 	}
 	return fill(form, map[string]any{
-		"name": name, "args": args, "args?": args, "command+args": append([]secret{{s.Command, s.Command}}, args...),
+		"name": name, "args": args, "args?": args, "command+args": append([]string{s.Command}, args...),
 		"command": s.Command, "cmd": s.Command, "url": s.URL, "httpUrl": s.URL, "serverUrl": s.URL, "uri": s.URL,
 	})
 }
@@ -84,18 +81,18 @@ func texts(value any) (out []string) {
 
 // put writes how to reach the server into its entry, and removes the keys of another way to reach a server.
 func (c Client) put(f serversFile, wanted Server) (err error) {
-	set := c.entry(f.name, wanted)
+	set, shown := c.entry(f.name, wanted), c.entry(f.name, Server{wanted.Command, wanted.shownArgs(), wanted.URL})
 	if f.entry == nil {
-		return f.set(set, c.Servers, f.name)
+		return f.setShown(set, shown, c.Servers, f.name)
 	}
 	stale := slices.Concat(leads, ofHTTP)
 	if wanted.URL != "" {
 		stale = slices.Concat(leads, ofStdio)
 	}
-	for _, of := range set {
+	for i, of := range set {
 		isMissing := slices.Contains(ofHTTP, of.key) && f.entry[of.key] == nil
 		if isMissing || slices.Contains(leads, of.key) {
-			err = cmp.Or(err, f.set(of.value, c.Servers, f.name, of.key))
+			err = cmp.Or(err, f.setShown(of.value, shown[i].value, c.Servers, f.name, of.key))
 		}
 		stale = slices.DeleteFunc(stale, func(key string) bool { return key == of.key })
 	}

@@ -223,6 +223,6 @@ func setPlugin(data []byte, text any, _ []any) ([]byte, error) {
 	if root, _ := readPlugin(data); root == nil && len(data) > 0 {
 		return nil, errors.New(": this is another plugin, which stays")
 	}
-	after, _ := text.(secret)
-	return []byte(after.text), nil
+	after, _ := text.(string)
+	return []byte(after), nil
 }

@@ -118,12 +118,12 @@ func (c Client) setSidebar(h hookFile, o Options, comes bool, change *Change) er
 		return err
 	}
 	var text, name any
+	command, shown := h.command(sidebarCommand)
 	if comes {
-		command := h.command(sidebarCommand)
-		text, name = secret{sidebar(command.text), command.shown}, sidebarName
+		text, name = sidebar(command), sidebarName
 	}
 	all, _ := names.root[pluginsKey].([]any)
-	return cmp.Or(plugin.set(text, pluginPath), names.set(name, pluginsKey, slices.Index(all, any(sidebarName))))
+	return cmp.Or(plugin.setShown(text, shown, pluginPath), names.set(name, pluginsKey, slices.Index(all, any(sidebarName))))
 }
 
 // lookForHooks adds the client's hooks to its state. servers is the content of its file of servers, which says
@@ -255,16 +255,17 @@ func (h hookFile) remove(keep func(place) bool) error {
 
 // install adds missing hooks of kinds, replaces outdated ones, removes others, and sets the status line.
 func (h hookFile) install(kinds []Kind) error {
-	switch command := h.command(hookName, h.server...); {
+	switch command, shown := h.command(hookName, h.server...); {
 	case h.err != nil:
 		return h.err
 	case h.isPlugin():
-		return h.set(secret{plugin(h.host, command.text, kinds), command.shown}, pluginPath)
+		return h.setShown(plugin(h.host, command, kinds), shown, pluginPath)
 	}
 	missing := h.hooks(kinds)
 	err := h.remove(func(p place) bool {
 		i := slices.IndexFunc(missing, func(e hookEntry) bool {
-			return e.event == p.event && e.matcher == p.matcher && h.calls(e).text == p.command
+			called, _ := h.calls(e)
+			return e.event == p.event && e.matcher == p.matcher && called == p.command
 		})
 		if i >= 0 {
 			missing = slices.Delete(missing, i, i+1)
@@ -280,7 +281,8 @@ func (h hookFile) install(kinds []Kind) error {
 			path = []any{hooksKey, newItem}
 		}
 		err = cmp.Or(err, h.set(h.entry(e), path...))
-		h.brief("hooks: "+h.calls(e).shown, e.event)
+		_, shown := h.calls(e)
+		h.brief("hooks: "+shown, e.event)
 	}
 	return cmp.Or(err, h.setStatusLine(true))
 }
@@ -304,10 +306,10 @@ func (h hookFile) brief(calls, event string) {
 // stay, unless they name a store.
 func (h hookFile) setStatusLine(comes bool) error {
 	line, err := h.object(statusLineKey)
-	command := h.command(h.statusLine)
+	command, shown := h.command(h.statusLine)
 	old, _ := line["command"].(string)
 	if _, more, found := strings.Cut(old, h.statusLine+" "); found && storeOf(strings.Fields(more)) == nil {
-		command = secret{command.text + " " + more, command.shown + " …"}
+		command, shown = command+" "+more, shown+" …"
 	}
 	switch {
 	case h.statusLine == "" || err != nil:
@@ -315,26 +317,26 @@ func (h hookFile) setStatusLine(comes bool) error {
 	case h.machine.runs(old, "show") && !comes:
 		return h.set(nil, statusLineKey)
 	case line == nil && comes:
-		return h.set(object{{"type", "command"}, {"command", command}}, statusLineKey)
+		return h.setShown(object{{"type", "command"}, {"command", command}}, shown, statusLineKey)
 	case h.machine.runs(old, "show"):
-		return h.set(command, statusLineKey, "command")
+		return h.setShown(command, shown, statusLineKey, "command")
 	}
 	return nil
 }
 
-// calls returns the command that the hook of an entry runs.
-func (h hookFile) calls(e hookEntry) secret {
+// calls returns the command that the hook of an entry runs, and what people see of it.
+func (h hookFile) calls(e hookEntry) (text, shown string) {
 	flag := map[Kind]string{Finish: " " + finishFlag, Wake: " " + wakeFlag}[e.kind]
 	return h.command(hookName+" "+hostFlag+" "+h.host+flag, h.server...)
 }
 
-// command returns a command of this program. It hides the store, which may have a password.
-func (h hookFile) command(name string, more ...string) secret {
-	shown := h.shell.Command(slices.Concat([]string{h.program}, strings.Fields(name), more)...)
+// command returns a command of this program, and what people see of it: not the store, which may have a password.
+func (h hookFile) command(name string, more ...string) (text, shown string) {
+	shown = h.shell.Command(slices.Concat([]string{h.program}, strings.Fields(name), more)...)
 	if len(h.store) == 0 {
-		return secret{shown, shown}
+		return shown, shown
 	}
-	return secret{shown + " " + h.shell.Command(h.store...), shown + " …"}
+	return shown + " " + h.shell.Command(h.store...), shown + " …"
 }
 
 // entry returns the JSON of a hook, or of a group with it.
@@ -345,7 +347,8 @@ func (h hookFile) entry(e hookEntry) (entry object) {
 	if e.matcher != "" {
 		entry = append(entry, field{"matcher", e.matcher})
 	}
-	form, called, timeout := h.form, h.calls(e), h.timeout
+	called, _ := h.calls(e)
+	form, timeout := h.form, h.timeout
 	if e.kind == Wake {
 		form, timeout = wakeForm, wakeSeconds
 	}

@@ -31,22 +31,9 @@ func (o object) MarshalJSONTo(out *jsontext.Encoder) error {
 	return errors.Join(err, out.WriteToken(jsontext.EndObject))
 }
 
-// secret is a string with two forms: text, which is its JSON, and shown, which people see.
-type secret struct{ text, shown string }
-
-// MarshalJSONTo implements [json.MarshalerTo].
-func (s secret) MarshalJSONTo(out *jsontext.Encoder) error {
-	return out.WriteToken(jsontext.String(s.text))
-}
-
-// asShown encodes secrets as shown.
-var asShown = json.WithMarshalers(json.MarshalToFunc(func(out *jsontext.Encoder, s secret) error {
-	return out.WriteToken(jsontext.String(s.shown))
-}))
-
 // inLine returns a value as one line of JSON.
-func inLine(value any, more ...json.Options) (string, error) {
-	text, err := json.Marshal(value, append(more, json.Deterministic(true), jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true))...)
+func inLine(value any) (string, error) {
+	text, err := json.Marshal(value, json.Deterministic(true), jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true))
 	return string(text), err
 }
 
