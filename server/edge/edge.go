@@ -133,7 +133,7 @@ func New(c Config) *Edge {
 		signsIn: c.Tokens != nil || c.Issuer != nil, key: sync.OnceValue(c.Key),
 		rates: &rates{perSecond: c.MaxRate, now: c.Now}, refusals: &rates{perSecond: maxRefusals, now: c.Now}}
 	e.closing, e.close = context.WithCancel(context.Background())
-	e.Handle("GET /livez", Text, static("text/plain; charset=utf-8", "ok\n"), Public, Direct)
+	e.Handle("GET /livez", Text, Static("text/plain; charset=utf-8", "ok\n"), Public, Direct)
 	e.Handle("GET /readyz", Text, ready, Public, Direct)
 	if c.Metrics != nil {
 		e.Handle("GET /metrics", Text, func(w http.ResponseWriter, r *Request) error {

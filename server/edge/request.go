@@ -2,7 +2,9 @@ package edge
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -234,4 +236,16 @@ func Write(w http.ResponseWriter, status int, mediaType string, body []byte) err
 	w.WriteHeader(status)
 	_, _ = w.Write(body)
 	return nil
+}
+
+// Static returns a handler that answers with content. Browsers keep it, and ask before each use whether it changed.
+func Static(mediaType, content string) Handler {
+	sum := sha256.Sum256([]byte(content))
+	return func(w http.ResponseWriter, r *Request) error {
+		w.Header().Set("Content-Type", mediaType)
+		w.Header().Set("Cache-Control", "no-cache")
+		w.Header().Set("ETag", fmt.Sprintf(`"%x"`, sum[:6]))
+		http.ServeContent(w, r.Request, "", time.Time{}, strings.NewReader(content))
+		return nil
+	}
 }

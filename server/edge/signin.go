@@ -226,8 +226,8 @@ func (e *Edge) routeSignIn() {
 	}, Public, Page)
 	e.Handle("POST "+signInPath, Text, e.paste, Public)
 	e.Handle("POST "+signOutPath, Text, e.signOut, Public)
-	e.Handle("GET /signin.css", Text, static("text/css; charset=utf-8", card.Colours+signInStyle), Public)
-	e.Handle("GET /signin.js", Text, static("text/javascript; charset=utf-8", signInScript), Public)
+	e.Handle("GET /signin.css", Text, Static("text/css; charset=utf-8", card.Colours+signInStyle), Public)
+	e.Handle("GET /signin.js", Text, Static("text/javascript; charset=utf-8", signInScript), Public)
 	if e.offersIssuer() {
 		e.Handle("GET "+startPath, Text, e.start, Public, Page)
 		e.Handle("GET "+callbackPath, Text, e.callback, Public, Page)
@@ -239,15 +239,6 @@ func (e *Edge) routeSignIn() {
 }
 
 func (e *Edge) offersIssuer() bool { return e.config.Issuer != nil && e.config.Issuer.ClientID != "" }
-
-func static(mediaType, content string) Handler {
-	return func(w http.ResponseWriter, _ *Request) error {
-		w.Header().Set("Content-Type", mediaType)
-		w.Header().Set("Cache-Control", "no-cache")
-		_, _ = w.Write([]byte(content))
-		return nil
-	}
-}
 
 func (e *Edge) draw(w http.ResponseWriter, r *Request, status int, to, problem string) error {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

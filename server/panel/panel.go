@@ -28,7 +28,6 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 type Panel struct {
 	process   string
 	now       func() time.Time
-	assets    map[string]string // the files that pages load, by path
 	began     time.Time
 	standings sse.Shared[sharedKey, groups]
 	updates   sse.Shared[sharedKey, update]
@@ -39,19 +38,7 @@ func New(process string, now func() time.Time) *Panel {
 	if now == nil {
 		now = time.Now
 	}
-	p := &Panel{process: process, now: now, began: time.Now()}
-	text := func(name string) string {
-		data, _ := files.ReadFile(name) // embedded
-		return string(data)
-	}
-	p.assets = map[string]string{
-		"/panel.css": lean(card.Colours + text("panel.css")),
-		"/panel.js":  lean(card.Took + text("notifications.js") + text("tabs.js") + text("panel.js")),
-	}
-	for _, name := range []string{"viewer.css", "viewer.js", "manifest.webmanifest", "icon.svg", "icon-192.png", "icon-512.png"} {
-		p.assets["/"+name] = text(name)
-	}
-	return p
+	return &Panel{process: process, now: now, began: time.Now()}
 }
 
 // lean removes indentation and // lines, a seventh of a file. No string in the scripts and style sheets spans lines.
@@ -73,23 +60,23 @@ func (p *Panel) Route(e *edge.Edge) {
 	e.Handle("GET /lists/{id}", failure("../"), p.list, edge.Page)
 	e.Handle("POST /lists/{id}/edit", edge.JSON, p.edit)
 	e.Handle("GET /panel/events", edge.Text, p.events, edge.Stream)
-	for address := range p.assets {
-		e.Handle("GET "+address, edge.Text, p.asset, edge.Public)
+	text := func(name string) string {
+		data, _ := files.ReadFile(name) // embedded
+		return string(data)
+	}
+	asset := func(name, content string) {
+		e.Handle("GET /"+name, edge.Text, edge.Static(mediaTypes[path.Ext(name)], content), edge.Public)
+	}
+	asset("panel.css", lean(card.Colours+text("panel.css")))
+	asset("panel.js", lean(card.Took+text("notifications.js")+text("tabs.js")+text("panel.js")))
+	for _, name := range []string{"viewer.css", "viewer.js", "manifest.webmanifest", "icon.svg", "icon-192.png", "icon-512.png"} {
+		asset(name, text(name))
 	}
 }
 
 // mediaTypes are the assets' media types by extension. Those of package mime depend on the system.
 var mediaTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
 	".svg": "image/svg+xml", ".png": "image/png", ".webmanifest": "application/manifest+json"}
-
-func (p *Panel) asset(w http.ResponseWriter, r *edge.Request) error {
-	data := p.assets[r.URL.Path]
-	w.Header().Set("Content-Type", mediaTypes[path.Ext(r.URL.Path)])
-	w.Header().Set("Cache-Control", "no-cache")
-	w.Header().Set("ETag", `"`+digestOf(data)+`"`)
-	http.ServeContent(w, r.Request, "", time.Time{}, strings.NewReader(data))
-	return nil
-}
 
 // answer writes a page, or returns err.
 func answer(w http.ResponseWriter, status int, page string, err error) error {
