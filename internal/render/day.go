@@ -56,26 +56,17 @@ func dayNotes(l account.DayList) string {
 	if l.Worked > 0 {
 		took = Took(l.Took())
 	}
-	return joined(", ", string(l.State), question(l.Asks), took, Client(l.Client))
+	return Joined(", ", string(l.State), question(l.Asks), took, Client(l.Client))
 }
 
 // dayTally returns what was done: "3 lists, 12 done, 1 failed, 1 waits, 3 open, worked 3h 12m".
 func dayTally(t account.Tally) string {
-	var parts []string
-	add := func(n int, one, many string) {
-		if n > 0 {
-			parts = append(parts, Count(n, one, many))
-		}
-	}
-	add(t.Lists, "list", "lists")
-	add(t.Completed, "done", "done")
-	add(t.Failed, "failed", "failed")
-	add(t.Waiting, "waits", "wait")
-	add(t.Open, "open", "open")
+	worked := ""
 	if t.Worked > 0 {
-		parts = append(parts, "worked "+Took(t.Took()))
+		worked = "worked " + Took(t.Took())
 	}
-	return cmp.Or(strings.Join(parts, ", "), "nothing was done")
+	return cmp.Or(Joined(", ", Some(t.Lists, "list", "lists"), Some(t.Completed, "done", "done"), Some(t.Failed, "failed", "failed"),
+		Some(t.Waiting, "waits", "wait"), Some(t.Open, "open", "open"), worked), "nothing was done")
 }
 
 // PullRequest writes a main list and the lists of its sub-agents as the description of a pull request, in Markdown: the

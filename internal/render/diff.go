@@ -113,5 +113,5 @@ func Revision(before, r todo.Snapshot, edits account.Edits, zone *time.Location,
 		fate = string(edits.OfRevision(r.Revision))
 	}
 	parts := []string{fmt.Sprintf("revision %d", r.Revision), r.Updated.In(zone).Format(time.DateTime), by, fate}
-	return joined("  ", parts...), Diff(before, r, others...)
+	return Joined("  ", parts...), Diff(before, r, others...)
 }

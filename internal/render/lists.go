@@ -67,10 +67,7 @@ func Quiet(chats []account.Group) string {
 
 // Lapsed returns a line that counts the lists archived because nobody changed them; empty for none.
 func Lapsed(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return Count(n, "list that nobody touched for two weeks was archived", "lists that nobody touched for two weeks were archived")
+	return Some(n, "list that nobody touched for two weeks was archived", "lists that nobody touched for two weeks were archived")
 }
 
 // Question returns what a group asks of a person, or its first blocked item, safe to display; empty if it does not wait.
@@ -113,7 +110,7 @@ func Standing(f account.Group, asks string, now time.Time, lists ...todo.Snapsho
 	if f.Bare() && !s.Archived {
 		word = ""
 	}
-	return joined(" · ", word, question(asks), PutAway(s, lists...), When(f.Since(), now), Safe(s.List.Place()), Client(account.Client(s)))
+	return Joined(" · ", word, question(asks), PutAway(s, lists...), When(f.Since(), now), Safe(s.List.Place()), Client(account.Client(s)))
 }
 
 // table draws rows; the first is the head. It leaves out empty columns, and if there is not enough width, the columns

@@ -98,7 +98,8 @@ func StatusLine(s todo.Snapshot, asks string) string {
 // question returns "asks: " with what an agent asks, safe to display; "" for nothing.
 func question(asks string) string { return strings.TrimSuffix("asks: "+Safe(asks), "asks: ") }
 
-func joined(separator string, parts ...string) string {
+// Joined joins the parts that are not empty.
+func Joined(separator string, parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), separator)
 }
 

@@ -46,6 +46,14 @@ func Count(n int, one, many string) string {
 	return fmt.Sprint(n, " ", many)
 }
 
+// Some is [Count], but empty for none.
+func Some(n int, one, many string) string {
+	if n == 0 {
+		return ""
+	}
+	return Count(n, one, many)
+}
+
 const day = 24 * time.Hour
 
 // Took returns a duration in its two largest units, rounded down: "10s", "4m 10s", "1h 04m", "2d 03h". A negative

@@ -264,25 +264,15 @@ func (d drawing) rows(fs []account.Group) (rows Group) {
 
 // summary counts lists, chats and states, as "2 lists, 1 chat, 1 working".
 func summary(active []account.Group) string {
-	chats, parts := 0, []string(nil)
+	chats := 0
 	for _, f := range active {
 		if f.Main.IsChat() {
 			chats++
 		}
 	}
-	if n := len(active) - chats; n > 0 {
-		parts = append(parts, count(n, "list"))
-	}
-	if chats > 0 {
-		parts = append(parts, count(chats, "chat"))
-	}
 	n := account.Counts(active)
-	for _, state := range []todo.State{todo.Waiting, todo.Working, todo.Idle} {
-		if n[state] > 0 {
-			parts = append(parts, fmt.Sprint(n[state], " ", strings.ToLower(stateWords[state])))
-		}
-	}
-	return strings.Join(parts, ", ")
+	return render.Joined(", ", render.Some(len(active)-chats, "list", "lists"), render.Some(chats, "chat", "chats"),
+		render.Some(n[todo.Waiting], "waiting for you", "waiting for you"), render.Some(n[todo.Working], "working", "working"), render.Some(n[todo.Idle], "idle", "idle"))
 }
 
 // projectSections returns the active lists by project, the one with the newest list first: at most room cards in all,
