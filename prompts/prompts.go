@@ -119,7 +119,6 @@ type Words struct {
 	NoItems       string // none; the call has no steps
 	UnknownStatus string // status received, allowed statuses
 	Backwards     string // id, text, current status, status received
-	TooMany       string // maximum, number of steps there would be
 
 	// Of tasks:
 	TaskCreated, Took, TakenAway string // id, text

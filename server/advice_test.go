@@ -28,7 +28,7 @@ func TestAdviceCanBeFollowed(t *testing.T) {
 	steps := func(n, length int) string {
 		return chattest.Steps(slices.Repeat([]string{strings.Repeat("x", length)}, n)...)
 	}
-	const large, fewer = "write fewer items, or shorter ones", "a list holds at most 1000 steps, this would make 1001. Nothing was created"
+	const large, fewer = "write fewer items, or shorter ones", "A list holds at most 1000 items, this would make 1001"
 	const twoTasks = `{"tasks":[{"subject":"A"},{"subject":"B"}]}`
 	for _, tc := range []struct{ before, tool, call, says, with, follow string }{
 		{"TodoWrite p:A1 p:A2|TodoWrite p:B1 p:B2 p:B3", "TodoWrite", `{"todos":[]}`, "send its items as completed", "TodoWrite", "c:B1 c:B2 c:B3"},

@@ -46,20 +46,17 @@ func readCreateTodos(r *reader, args value) *Call {
 	}
 	return &Call{Target: board.Target{Append: true}, answer: created, Change: func(d *todo.Draft) error {
 		r.noteLeftOut(d)
-		return appendLines(d, r.words, steps...)
+		appendLines(d, steps...)
+		return nil
 	}}
 }
 
 // appendLines adds an item for each line, in core statuses, at the end of the list.
-func appendLines(d *todo.Draft, words *prompts.Words, lines ...todo.Line) error {
-	if n := len(d.Items()) + len(lines); n > todo.MaxItems {
-		return refuse(words.TooMany, todo.MaxItems, n)
-	}
+func appendLines(d *todo.Draft, lines ...todo.Line) {
 	for _, line := range lines {
 		line.ID = d.Append(line.Text)[0].ID
 		d.Put(todo.CoreView(), line)
 	}
-	return nil
 }
 
 type updateTodoInput struct {

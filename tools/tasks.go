@@ -77,7 +77,7 @@ func readTaskCreate(r *reader, args value) *Call {
 		}
 		return fmt.Sprintf(r.words.TaskCreated, last.ID, excerpt(last.Text))
 	}
-	return &Call{Target: board.Target{Append: true}, answer: created, Change: func(d *todo.Draft) error { return appendLines(d, r.words, line) }}
+	return &Call{Target: board.Target{Append: true}, answer: created, Change: func(d *todo.Draft) error { appendLines(d, line); return nil }}
 }
 
 // moreThan reads the description under the first given key; empty if it only repeats the subject.
