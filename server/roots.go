@@ -13,6 +13,7 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"github.com/todo-mcp/todo-mcp/internal/clients"
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server/jsonrpc"
 	"github.com/todo-mcp/todo-mcp/server/subscriptions"
 	"github.com/todo-mcp/todo-mcp/tools"
@@ -88,15 +89,11 @@ func HeaderFolder(value string) string {
 // windowsPath matches an absolute path on Windows, of a drive or another computer.
 var windowsPath = regexp.MustCompile(`^([A-Za-z]:[\\/]|\\\\[^\\])`)
 
-// FolderOf returns the path in a file: address of this machine; empty for any other address.
+// FolderOf returns the path in a file: address of this machine, see [todo.Folder]; empty for any other address.
 func FolderOf(uri string) string {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" || u.Host != "" && !strings.EqualFold(u.Host, "localhost") || strings.HasPrefix(u.Path, "//") {
 		return ""
 	}
-	path := u.Path
-	if len(path) > 2 && path[0] == '/' && path[2] == ':' { // file:///C:/work
-		path = path[1:]
-	}
-	return strings.TrimSuffix(path, "/")
+	return strings.TrimSuffix(todo.Folder(u.Path), "/")
 }

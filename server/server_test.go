@@ -125,7 +125,7 @@ func TestFolderInHeader(t *testing.T) {
 		"work": "", "./work": "", "../work": "", "C:": "", "C:work": "", `\work`: "", `\\`: "", "https://example.com/work": "", "file:": "", "file:work": "",
 		"file:///w/%zz": "", "\xff": "", " ": "",
 		"/": "/", "/work": "/work", "/work/a b/": "/work/a b", "/work//x/../y/.": "/work/y", "/50%20": "/50%20", "/日本": "/日本", "/caf\xe9": "/café",
-		"file:///w/a%20b/": "/w/a b", "file:///C:/work": "C:/work", `C:\work\`: `C:\work`, "d:/x": "d:/x", `\\server\share`: `\\server\share`,
+		"file:///w/a%20b/": "/w/a b", "file:///C:/work": `C:\work`, `C:\work\`: `C:\work`, "d:/x": "d:/x", `\\server\share`: `\\server\share`,
 		"file://localhost/w": "/w", "file://server/share/a": "", "file:////server/share/p": "",
 	} {
 		if got := server.HeaderFolder(value); got != want {

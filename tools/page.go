@@ -44,19 +44,12 @@ func NewPage() (view, tick *Tool) {
 func (r *reader) tick(args value) *Call {
 	item := r.id(args.get("item_id"), "item_id", true)
 	status := todo.Status(r.status(args.get("status"), "", todo.CoreView(), false))
-	seen := r.revision(args.optional("revision"), "revision")
+	seen := int64(0)
+	if v := args.optional("revision"); !v.missing() {
+		n, err := strconv.ParseInt(wholeNumber(v.text), 10, 64)
+		if seen = n; v.kind != '0' || err != nil || n < 0 {
+			r.problemf("revision", r.words.WrongType, "revision number", v.name())
+		}
+	}
 	return &Call{Edit: todo.Edit{Do: todo.EditStatus, Item: item, Status: status, Seen: seen}}
-}
-
-// revision reads the number of a revision, 0 when it is missing.
-func (r *reader) revision(v value, path string) int64 {
-	if v.missing() {
-		return 0
-	}
-	n, err := strconv.ParseInt(wholeNumber(v.text), 10, 64)
-	if v.kind != '0' || err != nil || n < 0 {
-		r.problemf(path, r.words.WrongType, "revision number", v.name())
-		return 0
-	}
-	return n
 }

@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"sync"
@@ -130,7 +131,10 @@ func (h *handler) check(x *exchange) (status int, refused *jsonrpc.Error) {
 			mcpserver.HeaderKeySessionID, mcp.ProtocolVersion20260728)
 	}
 	var says claims
-	if !h.key.Open(purpose+x.owner, id, &says) || h.hasEnded(id) { // status 404 makes a client begin a new session
+	h.mu.Lock()
+	hasEnded := h.ended[id]
+	h.mu.Unlock()
+	if hasEnded || !h.key.Open(purpose+x.owner, id, &says) { // status 404 makes a client begin a new session
 		return http.StatusNotFound, jsonrpc.Refuse(mcp.INVALID_REQUEST, "unknown or ended session: send initialize again")
 	}
 	x.peer.Session, x.peer.Apps, x.peer.Client = id, says.Apps, mcp.Implementation{Name: says.Client, Version: says.Version}
@@ -216,8 +220,8 @@ func (h *handler) listen(w http.ResponseWriter, x *exchange) error {
 
 // get answers a GET request with the stream of a session.
 //
-// Each message has an id. Where the protocol allows it, the stream begins with an event that has only an id: clients
-// that have seen no id may give up the session after a few reconnections, the official Go SDK after five.
+// Each message has an id. Where the protocol allows it, the stream begins with an event that has only an id (SEP-1699):
+// clients that have seen no id may give up the session after a few reconnections, the official Go SDK after five.
 func (h *handler) get(w http.ResponseWriter, x *exchange) error {
 	h.server.Attend(x.Context(), x.peer)
 	return x.Stream(w, func(stream *sse.Stream) error {
@@ -226,7 +230,8 @@ func (h *handler) get(w http.ResponseWriter, x *exchange) error {
 		if stream.Begin() != nil {
 			return nil // the client is gone
 		}
-		if x.peer.Protocol >= primedSince && stream.Prime(time.Now().UnixNano()) != nil {
+		isAllowed := x.peer.Protocol >= "2025-11-25"
+		if isAllowed && stream.SendEncoded(fmt.Appendf(nil, "id: %d\ndata:\n\n", time.Now().UnixNano())) != nil {
 			return nil
 		}
 		return notifications.Serve(stream.Context(), func(n mcp.JSONRPCNotification) error {
@@ -234,8 +239,6 @@ func (h *handler) get(w http.ResponseWriter, x *exchange) error {
 		})
 	})
 }
-
-const primedSince = "2025-11-25" // the first protocol version whose clients accept an event without data (SEP-1699)
 
 // claims are what a session id says of the session. The id is signed for its owner: so it stays valid after a restart
 // and on every replica with the same key, needs no memory and cannot be forged.
@@ -256,10 +259,4 @@ func (h *handler) end(session string) {
 		clear(h.ended)
 	}
 	h.ended[session] = true
-}
-
-func (h *handler) hasEnded(session string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.ended[session]
 }

@@ -86,11 +86,6 @@ func (s *Stream) Send(events ...Event) error {
 	return s.SendEncoded(data)
 }
 
-// Prime sends an id without an event. A client that has an id knows that it can resume the stream.
-func (s *Stream) Prime(id int64) error {
-	return s.SendEncoded(fmt.Appendf(nil, "id: %d\ndata:\n\n", id))
-}
-
 // Encode returns events as [Stream.SendEncoded] sends them.
 func Encode(events ...Event) ([]byte, error) {
 	var b bytes.Buffer
