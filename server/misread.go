@@ -12,18 +12,10 @@ import (
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server/jsonrpc"
 )
-
-// noteMisread notes in a request why mcp-go could not read its params.
-func noteMisread(ctx context.Context, _ any, _ mcp.MCPMethod, _ any, err error) {
-	if unread, ok := errors.AsType[*mcpserver.UnparsableMessageError](err); ok {
-		mcpserver.ClientSessionFromContext(ctx).(*request).misread = unread
-	}
-}
 
 // refusal returns mcp-go's refusal with the message's id. It words problems of the params anew, since mcp-go's words
 // have names of Go types. It adds the timeout if that has passed, and names the tools if an unknown one is called.

@@ -149,11 +149,8 @@ func (s *Server) readList(ctx context.Context, req mcp.ReadResourceRequest) ([]m
 	if err != nil && (one || !errors.Is(err, board.ErrNotFound)) {
 		return nil, fmt.Errorf("read the list: %w", err)
 	}
-	list.Later = nil // not for agents
-	data, err := json.Marshal(render.Document(list))
-	if err != nil {
-		return nil, fmt.Errorf("encode the list: %w", err)
-	}
+	list.Later = nil                               // not for agents
+	data, _ := json.Marshal(render.Document(list)) // it is always valid JSON
 	return []mcp.ResourceContents{
 		mcp.TextResourceContents{URI: uri, MIMEType: jsonType, Text: string(data)},
 		mcp.TextResourceContents{URI: uri, MIMEType: "text/markdown", Text: render.Markdown(list)},
@@ -183,10 +180,7 @@ func (s *Server) readUnfinished(ctx context.Context, req mcp.ReadResourceRequest
 		documents[i] = unfinishedDocument{l.List.ID, l.Title(), p.Done, p.Total, l.List.Workspace, l.List.Client,
 			l.Updated.UTC().Truncate(time.Second)}
 	}
-	data, err := json.Marshal(map[string]any{"lists": documents})
-	if err != nil {
-		return nil, fmt.Errorf("encode the lists: %w", err)
-	}
+	data, _ := json.Marshal(map[string]any{"lists": documents})
 	return []mcp.ResourceContents{mcp.TextResourceContents{URI: subscriptions.All, MIMEType: jsonType, Text: string(data)}}, nil
 }
 
@@ -229,11 +223,8 @@ func forPage(r *request, tool *tools.Tool) (tools.Result, error) {
 	}
 	result := tool.Result(call, out)
 	states, err := r.lists.States(r.ctx, out.After)
-	if err != nil {
-		return tools.Result{}, err
-	}
-	saw, err := r.lists.Saw(r.ctx, out.After)
-	if err != nil {
+	saw, err2 := r.lists.Saw(r.ctx, out.After)
+	if err := cmp.Or(err, err2); err != nil {
 		return tools.Result{}, err
 	}
 	result.List.Rests = states[out.After.List.ID].State.Rests()

@@ -10,6 +10,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -95,7 +96,11 @@ func New(c Config) (*Server, error) {
 	hooks := &mcpserver.Hooks{}
 	s.introduceItself(hooks)
 	hooks.AddAfterListTools(s.listTools)
-	hooks.AddOnError(noteMisread)
+	hooks.AddOnError(func(ctx context.Context, _ any, _ mcp.MCPMethod, _ any, err error) {
+		if unread, ok := errors.AsType[*mcpserver.UnparsableMessageError](err); ok {
+			mcpserver.ClientSessionFromContext(ctx).(*request).misread = unread
+		}
+	})
 	instructions := c.Texts.Text("instructions")
 	if c.Panel != "" {
 		instructions += " " + strings.ReplaceAll(c.Texts.Text("panel"), "{{address}}", c.Panel)

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
@@ -69,8 +68,6 @@ type request struct {
 	listens         bool                         // it subscribed to something
 	acknowledgement chan mcp.JSONRPCNotification // receives mcp-go's acknowledgement of that
 }
-
-var _ mcpserver.SessionWithResourceSubscriptionsErr = (*request)(nil)
 
 // Handle answers a message within the timeout; the answer to a notification or a response is nil. A panic ends only the
 // handling of its message. The error is [board.ErrReadOnly] if the sender may only read the list that the message would

@@ -33,7 +33,11 @@ type taskGetInput struct {
 }
 
 func tasks(bare string, input any, read func(*reader, value) *Call) variant {
-	return variant{view: TodoWriteView(), bare: bare, input: input, ids: true, read: read, list: tasksText}
+	list := func(w *prompts.Words, s todo.Snapshot) string {
+		waiting := todo.OpenWaits(s.Items)
+		return listing(TodoWriteView(), s, "", w.NoTasks, func(line todo.Line, item todo.Item) string { return taskLine(w, line, item, waiting(item)) })
+	}
+	return variant{view: TodoWriteView(), bare: bare, input: input, ids: true, read: read, list: list}
 }
 
 // numbers returns ids as texts show them: #1, #2.
@@ -226,11 +230,6 @@ func noteEarly(d *todo.Draft, w *prompts.Words) {
 	if early := slices.DeleteFunc(begun, func(i todo.Item) bool { return len(waiting(i)) == 0 }); len(early) > 0 {
 		d.Note(fmt.Sprintf(w.Early, firstFew(w, early)))
 	}
-}
-
-func tasksText(w *prompts.Words, s todo.Snapshot) string {
-	waiting := todo.OpenWaits(s.Items)
-	return listing(TodoWriteView(), s, "", w.NoTasks, func(line todo.Line, item todo.Item) string { return taskLine(w, line, item, waiting(item)) })
 }
 
 func taskLine(w *prompts.Words, line todo.Line, item todo.Item, first []todo.Item) string {

@@ -253,8 +253,8 @@ func (t *Tool) Listing(s todo.Snapshot) Result {
 	return t.result(text, read, s)
 }
 
-// Failure returns the result for an error of [Tool.Read] or of the board on which a model can act. ok is false for
-// any other error.
+// Failure returns the result for an error of [Tool.Read] or of the board on which a model can act: sentences as they are,
+// then the other problems below one line (T7). ok is false for any other error.
 func (t *Tool) Failure(err error) (result Result, ok bool) {
 	if errors.Is(err, ErrInvalidJSON) {
 		return Result{Text: t.words.InvalidJSON, IsError: true}, true
@@ -265,7 +265,18 @@ func (t *Tool) Failure(err error) (result Result, ok bool) {
 	} else if !errors.As(err, &input) {
 		return Result{}, false
 	}
-	result = Result{Text: failure(t.words, input), IsError: true}
+	var sentences, problems []string
+	for _, p := range input.Problems {
+		if p.Sentence {
+			sentences = append(sentences, p.Message)
+		} else {
+			problems = append(problems, "- "+p.String())
+		}
+	}
+	if len(problems) > 0 {
+		problems = append([]string{t.words.Validation}, problems...)
+	}
+	result = Result{Text: strings.Join(append(sentences, problems...), "\n"), IsError: true}
 	if t.saysOutput {
 		result.Structured = content{IsError: &result.IsError, Output: new(string), Message: result.Text, Display: []display{}}
 	}
@@ -305,22 +316,6 @@ func (t *Tool) refusal(err error) (p todo.Problem, ok bool) {
 		}
 	}
 	return p, p.Message != ""
-}
-
-// failure returns the text that refuses a call: sentences as they are, then the other problems below one line (T7).
-func failure(w *prompts.Words, err *todo.InputError) string {
-	var sentences, problems []string
-	for _, p := range err.Problems {
-		if p.Sentence {
-			sentences = append(sentences, p.Message)
-		} else {
-			problems = append(problems, "- "+p.String())
-		}
-	}
-	if len(problems) > 0 {
-		problems = append([]string{w.Validation}, problems...)
-	}
-	return strings.Join(append(sentences, problems...), "\n")
 }
 
 // content is the structured content of a result.

@@ -170,14 +170,9 @@ func (d *Draft) Restore(items []Item) {
 // must have begun with seen. A merge keeps what changed after that.
 func (d *Draft) Undo(old, seen Snapshot) {
 	d.Restore(old.Items)
-	if old.GivenTitle != seen.GivenTitle {
-		d.next.GivenTitle = old.GivenTitle
-	}
+	d.next.GivenTitle, d.next.Later = old.GivenTitle, slices.Clone(old.Later)
 	if old.Archived != seen.Archived {
 		d.Archive(old.Archived, "")
-	}
-	if !slices.Equal(old.Later, seen.Later) {
-		d.next.Later = slices.Clone(old.Later)
 	}
 }
 
@@ -255,7 +250,13 @@ func (d *Draft) Put(view View, lines ...Line) (unknown []string) {
 	ids, places := make([]string, len(lines)), view.placesOf(d.next.Items)
 	for n, line := range lines {
 		at, isKnown := places[line.ID]
-		if !isKnown || view.Keys && d.isAnother(line, d.next.Items[at]) {
+		if isKnown && view.Keys && line.Text != "" {
+			// Where agents give items keys, the id of an item without one means a new item if the text is not its.
+			item := d.next.Items[at]
+			isKnown = item.Key != "" || item.isNamed(line.Text) ||
+				!slices.ContainsFunc(d.next.Items, func(i Item) bool { return i.Key != "" })
+		}
+		if !isKnown {
 			if at = d.insert(view, line); at < 0 {
 				continue
 			}
@@ -269,13 +270,6 @@ func (d *Draft) Put(view View, lines ...Line) (unknown []string) {
 		ids[n] = item.ID
 	}
 	return d.link(view, lines, func(n int) string { return ids[n] })
-}
-
-// isAnother reports whether a line with an item's id means a new item: other items of the list have a [Item.Key], the
-// item has none, and the line's text is none of its names.
-func (d *Draft) isAnother(line Line, item Item) bool {
-	return item.Key == "" && line.Text != "" && !item.isNamed(line.Text) &&
-		slices.ContainsFunc(d.next.Items, func(i Item) bool { return i.Key != "" })
 }
 
 // insert adds a pending item, still without text, for a line that has a text. It returns the item's index; -1 for none.

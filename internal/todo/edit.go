@@ -64,9 +64,7 @@ func (e Edit) AtOnce() Edit {
 	for _, text := range e.Later {
 		e.Lines = append(slices.Clip(e.Lines), Line{Text: text, Status: string(Pending)})
 	}
-	if e.Later != nil {
-		e.Later = []string{}
-	}
+	e.Later = e.Later[:0:0] // nil stays nil
 	return e
 }
 
