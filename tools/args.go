@@ -16,11 +16,11 @@ import (
 
 // reader reads a call's arguments and collects every problem in them.
 type reader struct {
-	words       *prompts.Words
-	problems    []todo.Problem
-	leftOut     []todo.Item // lines of a list sent as text that are no items
-	leftOutList bool        // the call lacks the list that its tool needs
-	mends       bool        // texts that a list cannot have are mended, not refused
+	words    *prompts.Words
+	problems []todo.Problem
+	cause    error       // [ErrListLeftOut], or nil
+	leftOut  []todo.Item // lines of a list sent as text that are no items
+	mends    bool        // texts that a list cannot have are mended, not refused
 }
 
 func (r *reader) problem(path, message string) {
@@ -46,7 +46,7 @@ func (r *reader) err() error {
 		rest := todo.Problem{Message: strings.TrimSpace(fmt.Sprintf(r.words.More, more))}
 		problems = append(problems[:maxProblems:maxProblems], rest)
 	}
-	return &todo.InputError{Problems: problems}
+	return &todo.InputError{Problems: problems, Err: r.cause}
 }
 
 // arguments reads the arguments object, which may be missing, or a JSON string of it. An array is read as the value of

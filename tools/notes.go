@@ -18,29 +18,23 @@ import (
 func resultNotes(w *prompts.Words, o board.Outcome, said string) string {
 	var lines []string
 	unchanged := !o.Changed && !o.Repeated
-	say := func(format string, items []todo.Item) {
-		if len(items) > 0 {
-			lines = append(lines, fmt.Sprintf(format, firstFew(w, items)))
+	say := func(format, what string) {
+		if what != "" {
+			lines = append(lines, fmt.Sprintf(format, what))
 		}
 	}
 	if o.Continues != "" {
-		lines = append(lines, fmt.Sprintf(w.Continues, quote(o.Continues)))
+		say(w.Continues, quote(o.Continues))
 	}
-	say(w.PutAway, o.PutAway.Open)
+	say(w.PutAway, firstFew(w, o.PutAway.Open))
 	if !unchanged {
-		say(w.Dropped, o.Dropped)
-		say(w.Reopened, o.Reopened)
+		say(w.Dropped, firstFew(w, o.Dropped))
+		say(w.Reopened, firstFew(w, o.Reopened))
 	}
-	if news := News(w, o.Report); news != "" {
-		lines = append(lines, news)
-	}
-	if kept := keptChanges(w, o.Report); kept != "" {
-		lines = append(lines, fmt.Sprintf(w.Kept, kept))
-	}
-	say(w.Held, o.Held)
-	if o.Elsewhere != "" {
-		lines = append(lines, fmt.Sprintf(w.OtherList, o.Elsewhere))
-	}
+	say("%s", News(w, o.Report))
+	say(w.Kept, keptChanges(w, o.Report))
+	say(w.Held, firstFew(w, o.Held))
+	say(w.OtherList, o.Elsewhere)
 	text := ""
 	switch {
 	case unchanged && strings.Contains(said, "\n"):

@@ -180,8 +180,10 @@ func (c taskChange) updated(w *prompts.Words, o board.Outcome) string {
 
 // noItem says that no item has an id, or that a person removed the item.
 func noItem(w *prompts.Words, d *todo.Draft, id string) string {
-	if item, ok := d.TakenAway(id); ok {
-		return fmt.Sprintf(w.TakenAway, id, quote(todo.Excerpt(item.Text)))
+	for _, gone := range d.Before.Gone {
+		if gone.ID == id && gone.Deleted {
+			return fmt.Sprintf(w.TakenAway, id, excerpt(gone.Text))
+		}
 	}
 	return fmt.Sprintf(w.UnknownID, unquotedExcerpt(id))
 }

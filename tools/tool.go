@@ -219,9 +219,6 @@ func (t *Tool) Read(raw json.RawMessage) (*Call, error) {
 		call = t.read(r, args)
 	}
 	if err := r.err(); err != nil {
-		if r.leftOutList {
-			err = fmt.Errorf("%w: %w", ErrListLeftOut, err)
-		}
 		return nil, err
 	}
 	call.List, call.View = list, t.view

@@ -84,7 +84,7 @@ func (v value) name() string {
 // ErrInvalidJSON is the error of [Tool.Read] and [BuiltIn.Read] for what is not JSON (T7).
 var ErrInvalidJSON = errors.New("invalid JSON")
 
-// ErrListLeftOut is wrapped by the error of [Tool.Read] for a call without the list that its tool needs.
+// ErrListLeftOut is wrapped by the error of [Tool.Read] for a call that lacks the list that its tool needs.
 var ErrListLeftOut = errors.New("the list is left out")
 
 // parse reads one JSON value; after matches what may follow it. Empty input is an absent value. The error is

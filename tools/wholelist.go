@@ -217,7 +217,9 @@ func (r *reader) list(args value, l wholeList) (elements []member, isText, ok bo
 	default:
 		r.problemf(l.list, r.words.WrongType, "array", v.name())
 	}
-	r.leftOutList = v.missing() && !l.mayLackList
+	if v.missing() && !l.mayLackList {
+		r.cause = ErrListLeftOut
+	}
 	return nil, false, false
 }
 

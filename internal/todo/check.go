@@ -120,10 +120,7 @@ var nameForm = regexp.MustCompile(`^[\pL\p{Nd}][\pL\p{Nd}\pM ._-]*$`)
 // CleanTitle returns a title as lists have it; an error if it is longer than [MaxTitle] runes, or not clean.
 func CleanTitle(title string) (string, error) {
 	clean, err := CleanText(title)
-	if err == nil {
-		err = checkTexts("the text", MaxTitle, clean)
-	}
-	if err != nil {
+	if err = cmp.Or(err, checkTexts("the text", MaxTitle, clean)); err != nil {
 		return "", fmt.Errorf("title: %w", err)
 	}
 	return clean, nil

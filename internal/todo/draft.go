@@ -95,12 +95,6 @@ func (d *Draft) Note(sentence string) { d.notes = append(d.notes, sentence) }
 // Item returns the item with an id as edited so far.
 func (d *Draft) Item(id string) (Item, bool) { return d.next.Item(id) }
 
-// TakenAway returns the item with an id that a person deleted.
-func (d *Draft) TakenAway(id string) (Item, bool) {
-	item, isGone := Snapshot{Items: d.next.Gone}.Item(id)
-	return item, isGone && item.Deleted
-}
-
 // Append adds a pending item at the end for each text, with the next ids, and returns these items.
 func (d *Draft) Append(texts ...string) []Item {
 	from := len(d.next.Items)
@@ -137,7 +131,7 @@ func (d *Draft) Replace(view View, lines []Line) (unknown []string) {
 	if !view.Keys && !slices.ContainsFunc(lines, func(l Line) bool { return l.WaitsFor != nil }) {
 		return nil
 	}
-	return d.link(view, lines, func(n int) string { return placed[n].ID })
+	return d.link(view, lines, placed)
 }
 
 // Names reports whether every line names an item by its id.
@@ -247,7 +241,7 @@ func (d *Draft) Snapshot(w Writer, op Operation) Snapshot {
 // the end. Else the line's id must be an [ItemNumber]: the item gets it, and stands before items with
 // larger ones. Put returns the names in WaitsFor that name no item.
 func (d *Draft) Put(view View, lines ...Line) (unknown []string) {
-	ids, places := make([]string, len(lines)), view.placesOf(d.next.Items)
+	placed, places := make([]Item, len(lines)), view.placesOf(d.next.Items)
 	for n, line := range lines {
 		at, isKnown := places[line.ID]
 		if isKnown && view.Keys && line.Text != "" {
@@ -267,9 +261,9 @@ func (d *Draft) Put(view View, lines ...Line) (unknown []string) {
 		line.Text, line.Active = cmp.Or(line.Text, shown.Text), cmp.Or(line.Active, shown.Active)
 		line.Status = cmp.Or(line.Status, shown.Status)
 		*item = d.applyLine(view, item, line)
-		ids[n] = item.ID
+		placed[n] = *item
 	}
-	return d.link(view, lines, func(n int) string { return ids[n] })
+	return d.link(view, lines, placed)
 }
 
 // insert adds a pending item, still without text, for a line that has a text. It returns the item's index; -1 for none.

@@ -51,11 +51,10 @@ func (e *UnclearError) Error() string {
 	return "several chats share this connection, so it is unclear which list to clear: " + strings.Join(e.Titles, ", ")
 }
 
-// InputError refuses a change that is not valid, with every problem found. Err is what the only problem says, for
-// translation; nil for none.
+// InputError refuses a change that is not valid, with every problem found.
 type InputError struct {
 	Problems []Problem
-	Err      error
+	Err      error // the cause, if callers treat it in a way of its own; else nil
 }
 
 func (e *InputError) Unwrap() error { return e.Err }

@@ -50,15 +50,15 @@ func (s Snapshot) At() (item Item, ok bool) {
 	return Item{}, false
 }
 
-// link sets WaitsFor of the items of lines. The lines name the items waited for by the ids that the view shows. idOf
-// returns the id of the item of line n. link returns the names that no item has.
-func (d *Draft) link(view View, lines []Line, idOf func(n int) string) (unknown []string) {
+// link sets WaitsFor of the items of lines; an item without an id stands for none. The lines name the items waited for
+// by the ids that the view shows. link returns the names that no item has.
+func (d *Draft) link(view View, lines []Line, items []Item) (unknown []string) {
 	if view.Keys {
 		d.nameApart()
 	}
 	named, places := view.placesOf(d.next.Items), placesOf(d.next.Items)
 	for n, line := range lines {
-		at, isKnown := places[idOf(n)]
+		at, isKnown := places[items[n].ID]
 		if line.WaitsFor == nil || !isKnown {
 			continue
 		}

@@ -169,8 +169,12 @@ func (t *transport) handle(m message) {
 	case m.Method == string(mcp.MethodSubscriptionsListen) && m.ID != nil:
 		t.listen(m.Message)
 		return
-	case m.Method == string(mcp.MethodNotificationCancelled):
-		t.cancelStream(m.Message)
+	case m.Method == string(mcp.MethodNotificationCancelled): // calls are answered before it is read
+		var params struct{ RequestID mcp.RequestId }
+		m.Decode(&params)
+		if end, ok := t.cancel.Load(params.RequestID); ok {
+			end.(context.CancelFunc)()
+		}
 		return
 	case m.Method == string(mcp.MethodInitialize):
 		t.hasRoots = t.peer.Introduce(m.Message)
@@ -206,15 +210,6 @@ func (t *transport) listen(m jsonrpc.Message) {
 		defer t.cancel.Delete(id)
 		t.server.Listen(ctx, peer, m, t.send)
 	})
-}
-
-// cancelStream ends the stream that a notification cancels. Calls are answered before a cancellation is read.
-func (t *transport) cancelStream(m jsonrpc.Message) {
-	var params struct{ RequestID mcp.RequestId }
-	m.Decode(&params)
-	if end, ok := t.cancel.Load(params.RequestID); ok {
-		end.(context.CancelFunc)()
-	}
 }
 
 // send writes a message; it ignores nil, the answer to a notification. If the output is closed, the server is told to

@@ -248,7 +248,12 @@ func (s *Stream) Serve(ctx context.Context, send func(mcp.JSONRPCNotification) e
 		}
 		s.watch.Do(s.beginToWatch)
 		for _, uri := range s.due() {
-			if err := send(s.notification(uri)); err != nil {
+			params := mcp.NotificationParams{AdditionalFields: map[string]any{"uri": uri}}
+			if s.sub.Listen != nil {
+				params.Meta = map[string]any{mcp.MetaKeySubscriptionID: s.sub.Listen}
+			}
+			if err := send(mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION,
+				Notification: mcp.Notification{Method: mcp.MethodNotificationResourceUpdated, Params: params}}); err != nil {
 				return err
 			}
 		}
@@ -300,13 +305,4 @@ func (r *Hub) current(ctx context.Context, c Client) (int64, error) {
 	defer cancel()
 	list, err := r.Board.For(c.Identity).Current(ctx, board.Target{Conversation: c.Conversation})
 	return list.Seq, board.PassOver(err)
-}
-
-func (s *Stream) notification(uri string) mcp.JSONRPCNotification {
-	params := mcp.NotificationParams{AdditionalFields: map[string]any{"uri": uri}}
-	if s.sub.Listen != nil {
-		params.Meta = map[string]any{mcp.MetaKeySubscriptionID: s.sub.Listen}
-	}
-	return mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION,
-		Notification: mcp.Notification{Method: mcp.MethodNotificationResourceUpdated, Params: params}}
 }
