@@ -24,26 +24,29 @@ import (
 // opened before [Place.Open], and no file is made before the first save.
 type Place struct{ File, URL string }
 
-// Opened is an open store. A function that its kind of store lacks is nil. A wrapper replaces only the field Store.
+// Opened is an open store. A wrapper replaces only the field Store.
 type Opened struct {
 	board.Store
+	Upkeep
 	// Observer is told of writes and reads of lists; it may be nil.
 	Observer Observer
 	// Within bounds an update, since another program may keep the store locked; 0 means no bound.
 	Within time.Duration
-	// Every store has these. Damaged returns a text for each damaged row that was left out, Bytes the size when it was
-	// last measured. Check reads all rows, and calls found with each problem.
-	Damaged func() []string
-	Bytes   func() int64
-	Check   func(ctx context.Context, found func(problem string)) (revisions int, err error)
+	// File is the store if it is in a file, for backups; nil for a database.
+	File *sqlite.Store
+}
+
+// Upkeep is what a store does beside [board.Store].
+type Upkeep interface {
+	// Damaged returns a text for each damaged row that was left out, Bytes the size when it was last counted.
+	Damaged() []string
+	Bytes() int64
+	// Check reads all rows, and calls found with each problem.
+	Check(ctx context.Context, found func(problem string)) (revisions int, err error)
 	// SessionKey returns the key that signs session ids: fresh, if the store has none yet.
-	SessionKey func(ctx context.Context, fresh []byte) ([]byte, error)
-	// BackUp writes a copy to a file, and Restore replaces the store by a copy.
-	BackUp, Restore func(ctx context.Context, file string, found func(problem string)) (revisions int, err error)
-	// Compact shrinks a file to its content.
-	Compact func(context.Context) error
-	// Unsafe warns of settings with which a database can lose acknowledged saves; empty for none.
-	Unsafe func(context.Context) (warning string, err error)
+	SessionKey(ctx context.Context, fresh []byte) ([]byte, error)
+	// Unsafe warns of settings with which the store can lose acknowledged saves; empty for none.
+	Unsafe(ctx context.Context) (warning string, err error)
 }
 
 // Memory reports whether the lists end with the process: they are in a temporary file that no other process knows.
@@ -91,21 +94,13 @@ func (p Place) Open(keep board.Keep) (*Opened, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Opened{Store: s, Damaged: s.Damaged, Bytes: s.Bytes, Check: s.Check, SessionKey: s.SessionKey, Unsafe: s.Unsafe}, nil
+		return &Opened{Store: s, Upkeep: s}, nil
 	}
-	var s *sqlite.Store
-	var err error
-	if p.Memory() {
-		s, err = sqlite.Temporary(keep)
-	} else {
-		s, err = sqlite.Open(p.File, keep)
-	}
+	s, err := sqlite.Open(p.File, keep)
 	if err != nil {
 		return nil, err
 	}
-	return &Opened{Store: s, Damaged: s.Damaged, Bytes: s.Bytes, Check: s.Check, SessionKey: s.SessionKey,
-		Unsafe: func(context.Context) (string, error) { return "", nil },
-		BackUp: s.BackUp, Restore: s.Restore, Compact: s.Compact}, nil
+	return &Opened{Store: s, Upkeep: s, File: s}, nil
 }
 
 // CheckFolder returns an error that says what to do if the store is a missing file that cannot be made.

@@ -124,7 +124,7 @@ func Backup(fs *flag.FlagSet) app.Run {
 
 func backUp(ctx context.Context, a *app.App, s *store.Opened, to string) error {
 	problems := 0
-	revisions, err := s.BackUp(ctx, to, func(problem string) {
+	revisions, err := s.File.BackUp(ctx, to, func(problem string) {
 		problems++
 		fmt.Fprintln(a.Stderr, render.Safe(problem))
 	})
@@ -142,7 +142,7 @@ func restore(ctx context.Context, a *app.App, s *store.Opened, from, to string, 
 	if err := a.Confirm(ctx, question, yes); err != nil {
 		return err
 	}
-	revisions, err := s.Restore(ctx, from, func(problem string) { fmt.Fprintln(a.Stderr, render.Safe(problem)) })
+	revisions, err := s.File.Restore(ctx, from, func(problem string) { fmt.Fprintln(a.Stderr, render.Safe(problem)) })
 	if err != nil {
 		return err
 	}
@@ -210,8 +210,8 @@ func prune(ctx context.Context, a *app.App, st *store.Opened, lists board.Lists,
 			return err
 		}
 	}
-	if st.Compact != nil {
-		err = st.Compact(ctx)
+	if st.File != nil {
+		err = st.File.Compact(ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("%d lists are deleted, but the file is as large as before: %w", n, err)

@@ -161,6 +161,9 @@ func (s *Store) Check(ctx context.Context, found func(problem string)) (revision
 	return tables.NewReader(queries(), query, &s.Health).Check(ctx, found)
 }
 
+// Unsafe returns no warning: [Open] has all settings that a store in a file needs.
+func (s *Store) Unsafe(context.Context) (warning string, err error) { return "", nil }
+
 // Compact gives the space of removed lists back to the file system, in steps of milliseconds. Others write in between.
 func (s *Store) Compact(ctx context.Context) error {
 	db, err := openDatabase(s.path, 1, "mode=rw", "busy_timeout(10000)", "synchronous(FULL)")

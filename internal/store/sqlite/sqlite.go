@@ -49,10 +49,17 @@ type Store struct {
 
 var _ board.Store = (*Store)(nil)
 
-// Open returns a store in the file at path, which need not exist. If it cannot use the file it leaves that unchanged.
-func Open(path string, keep board.Keep) (*Store, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
+// Open returns a store in the file at path, which need not exist. If it cannot use the file it leaves that unchanged. An
+// empty path is a file in a temporary folder, which Close removes: its saves do not wait for the disk.
+func Open(path string, keep board.Keep) (s *Store, err error) {
+	s = &Store{keep: keep, life: tables.NewLife(keep.Before), reading: make(chan *file, 1), queue: make(chan *request, maxBatch)}
+	if path == "" {
+		if s.temporary, err = os.MkdirTemp("", "todo-mcp-"); err != nil {
+			return nil, fmt.Errorf("make a folder for lists that end with the program: %w: name another by the variable TMPDIR", err)
+		}
+		path, s.pragmas = filepath.Join(s.temporary, "todo.db"), []string{"synchronous(OFF)"}
+	}
+	if path, err = filepath.Abs(path); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -65,25 +72,11 @@ func Open(path string, keep board.Keep) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{path: path, log: path + "-wal", keep: keep, life: tables.NewLife(keep.Before), reading: make(chan *file, 1), queue: make(chan *request, maxBatch)}
+	s.path, s.log = path, path+"-wal"
 	s.reading <- nil
 	s.Reader = tables.NewReader(queries(), s.query, &s.Health)
 	s.end = sync.OnceValue(s.release)
 	s.writing.Go(s.writeLoop)
-	return s, nil
-}
-
-// Temporary returns a store in a temporary folder, which Close removes. Its saves do not wait for the disk.
-func Temporary(keep board.Keep) (*Store, error) {
-	folder, err := os.MkdirTemp("", "todo-mcp-")
-	if err != nil {
-		return nil, fmt.Errorf("make a folder for lists that end with the program: %w: name another by the variable TMPDIR", err)
-	}
-	s, err := Open(filepath.Join(folder, "todo.db"), keep)
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(folder))
-	}
-	s.temporary, s.pragmas = folder, []string{"synchronous(OFF)"}
 	return s, nil
 }
 

@@ -103,7 +103,7 @@ func TestCreatesFilesOnFirstSave(t *testing.T) {
 
 // What `--store memory` keeps is in a folder that goes as the store is closed.
 func TestTemporary(t *testing.T) {
-	s := checktest.Must(Temporary(board.Keep{}))(t)
+	s := checktest.Must(Open("", board.Keep{}))(t)
 	mustSave(t, s, "a", 1)
 	checktest.Must(s.Attend("p"))(t)()
 	checktest.Must(os.Stat(s.path))(t)
