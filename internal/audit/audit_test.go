@@ -25,7 +25,7 @@ import (
 // logged is a store, and what is logged of it.
 func logged(st board.Store) (*bytes.Buffer, *audit.Log) {
 	out := &bytes.Buffer{}
-	return out, audit.New(st, out, slog.New(slog.DiscardHandler), false)
+	return out, &audit.Log{Store: st, Out: out, Report: slog.New(slog.DiscardHandler)}
 }
 
 // A store with an audit log keeps every promise of a store; in the short form those of a
@@ -200,7 +200,7 @@ func TestPurgeThatFails(t *testing.T) {
 // An import is not taken for the writes of those whom the file names.
 func TestImported(t *testing.T) {
 	out := &bytes.Buffer{}
-	st := audit.New(memory.New(), out, slog.New(slog.DiscardHandler), true)
+	st := &audit.Log{Store: memory.New(), Out: out, Report: slog.New(slog.DiscardHandler), Imports: true}
 	next := todo.Snapshot{List: todo.List{ID: "a", Principal: "team"}, Revision: 1, Writer: todo.Writer{User: "ann", Client: "claude-code", Process: "p1"}}
 	checktest.Must(storetest.Save(t.Context(), st, next))(t)
 	check(t, out, "action outcome principal list revision user client variant person process", "import applied team a 1  command line import true ")
@@ -224,7 +224,7 @@ func (d *disk) Write(p []byte) (int, error) {
 // go to the server's log](../operations.md#the-audit-log)
 func TestFullDisk(t *testing.T) {
 	out, report := &disk{space: 200}, &bytes.Buffer{}
-	log := audit.New(memory.New(), out, slog.New(slog.NewJSONHandler(report, nil)), false)
+	log := &audit.Log{Store: memory.New(), Out: out, Report: slog.New(slog.NewJSONHandler(report, nil))}
 	for n := range 5 {
 		save(t, log, fmt.Sprint(n), 1)
 	}
@@ -258,7 +258,7 @@ func TestFullDisk(t *testing.T) {
 // A log that another program renamed goes on in a new file. Only its owner can read it.
 func TestRotation(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
-	st := audit.New(memory.New(), audit.File(path), slog.New(slog.DiscardHandler), false)
+	st := &audit.Log{Store: memory.New(), Out: audit.File(path), Report: slog.New(slog.DiscardHandler)}
 	for _, id := range []string{"a", "b", "c"} {
 		save(t, st, id, 1)
 		if id == "a" {

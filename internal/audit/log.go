@@ -25,18 +25,14 @@ import (
 // Log is a store whose saves and purges are logged. It is safe for concurrent use.
 type Log struct {
 	board.Store
-	out     io.Writer
-	report  *slog.Logger
-	imports bool
+	Out    io.Writer
+	Report *slog.Logger // gets the lines that Out does not take
+	// Imports is true of saves of an import, whose file says who wrote each revision. Their lines have the action
+	// "import" and the command as the writer.
+	Imports bool
 
 	mu     sync.Mutex
 	failed bool // the last write failed, perhaps after a part of a line
-}
-
-// New returns a log of what is saved in a store. Lines that out does not take go to report. With
-// imports, whose files say who wrote each revision, lines have the action "import" and the command as the writer.
-func New(st board.Store, out io.Writer, report *slog.Logger, imports bool) *Log {
-	return &Log{Store: st, out: out, report: report, imports: imports}
 }
 
 // File is a writer that appends to the file with its name, for its owner alone. It opens the file for each write, so
@@ -66,18 +62,6 @@ func (l *Log) Failed() bool {
 	return l.failed
 }
 
-// write appends lines to the log, or to the program's own log if that fails.
-func (l *Log) write(lines ...line) {
-	var text []byte
-	for _, entry := range lines {
-		data, _ := json.Marshal(entry) // cannot fail: it has texts, numbers and the present time
-		text = append(append(text, render.SafeJSON(data)...), '\n')
-	}
-	if err := l.append(text); err != nil {
-		l.report.Error("the audit log cannot be written; the server is not ready", "error", err, "lines", string(text))
-	}
-}
-
 // append writes whole lines. After a failure it begins with a line break, since a part of a line may stand there: other
 // processes may append to the file meanwhile, so it cannot be cut off.
 func (l *Log) append(lines []byte) error {
@@ -86,7 +70,7 @@ func (l *Log) append(lines []byte) error {
 	if l.failed {
 		lines = append([]byte("\n"), lines...)
 	}
-	_, err := l.out.Write(lines)
+	_, err := l.Out.Write(lines)
 	if l.failed = err != nil; l.failed {
 		return fmt.Errorf("audit log: %w", err)
 	}
@@ -133,26 +117,29 @@ func countChanges(before, after todo.Snapshot) map[string]any {
 
 // Update implements board.Store. It logs each revision that it stored and each list that it removed.
 func (l *Log) Update(ctx context.Context, key board.Key, change func(board.Tx) error) error {
-	var saved []line
+	var t auditedTx
 	err := l.Store.Update(ctx, key, func(tx board.Tx) error {
-		t := &auditedTx{Tx: tx, imports: l.imports}
-		err := change(t)
-		saved = nil // a previous run was not stored
-		if err == nil {
-			saved = t.saved
+		t = auditedTx{Tx: tx, imports: l.Imports} // a previous run was not stored
+		err := change(&t)
+		if err != nil {
+			t.saved = nil
 		}
 		return err
 	})
-	switch {
-	case errors.Is(err, board.ErrUnknownOutcome):
-		for i := range saved {
-			saved[i].Outcome, saved[i].Changes = "unknown", nil
-		}
-	case err != nil:
+	isUnknown := errors.Is(err, board.ErrUnknownOutcome)
+	if len(t.saved) == 0 || err != nil && !isUnknown {
 		return err
 	}
-	if len(saved) > 0 {
-		l.write(saved...)
+	var text []byte
+	for _, entry := range t.saved {
+		if isUnknown {
+			entry.Outcome, entry.Changes = "unknown", nil
+		}
+		data, _ := json.Marshal(entry) // cannot fail: it has texts, numbers and the present time
+		text = append(append(text, render.SafeJSON(data)...), '\n')
+	}
+	if failed := l.append(text); failed != nil {
+		l.Report.Error("the audit log cannot be written; the server is not ready", "error", failed, "lines", string(text))
 	}
 	return err
 }

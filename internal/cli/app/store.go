@@ -164,7 +164,7 @@ func (a *App) audited(st board.Store) board.Store {
 	if a.Operator.Audit == "-" {
 		out = a.Stderr
 	}
-	a.Audit = audit.New(st, out, a.Logger(), a.Command == "import")
+	a.Audit = &audit.Log{Store: st, Out: out, Report: a.Logger(), Imports: a.Command == "import"}
 	return a.Audit
 }
 

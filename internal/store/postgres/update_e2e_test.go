@@ -53,7 +53,7 @@ func TestRoundTrips(t *testing.T) {
 	traced := checktest.Must(pgxpool.NewWithConfig(t.Context(), config))(t)
 	s.pool.Close()
 	s.pool, s.Reader = traced, newReader(traced, &s.Health, s.call)
-	audited := audit.New(s, io.Discard, slog.New(slog.DiscardHandler), false) // which reads nothing either
+	audited := &audit.Log{Store: s, Out: io.Discard, Report: slog.New(slog.DiscardHandler)} // which reads nothing either
 	lists := board.NewBoard(audited).As("p")
 	agent := board.Target{Conversation: board.Conversation{Key: "c"}}
 	mirror := board.Target{Conversation: board.Conversation{Key: "c", Mirrors: true}}
@@ -117,7 +117,7 @@ func TestUpdatesOfAPrincipal(t *testing.T) {
 	ctx, chat := t.Context(), todo.ChatID("p", "", "b", false)
 	first, second := board.Key{Principal: "p", Chat: "x"}, board.Key{Principal: "p", Chat: "y"}
 	mustSave(t, s, "a", 1)
-	logged := audit.New(s, io.Discard, slog.New(slog.DiscardHandler), false)
+	logged := &audit.Log{Store: s, Out: io.Discard, Report: slog.New(slog.DiscardHandler)}
 	var runs atomic.Int32
 	write := func(tx board.Tx, of board.Key, pause func()) error {
 		runs.Add(1)
