@@ -23,17 +23,13 @@ func (s *Store) aliveFile(process string) string {
 // Attend implements board.Store.
 func (s *Store) Attend(process string) (leave func(), err error) {
 	path := s.aliveFile(process)
-	unlock := func() {}
 	if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
-		unlock, err = atomicfile.TryLock(path)
+		leave, err = atomicfile.TryLock(path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("make process known: %w", err)
+		err = fmt.Errorf("make process known: %w", err)
 	}
-	return func() {
-		unlock()
-		s.removeFolder()
-	}, nil
+	return leave, err
 }
 
 // Alive implements board.Store. It removes the file of a process that has ended.
@@ -61,10 +57,12 @@ func (s *Store) Watch(ctx context.Context, hint func()) error {
 	}
 	defer s.life.Work.Done() // Close waits until what follows is closed
 	others := &listener{file: s.path + savedSuffix, heard: make(chan struct{}, 1)}
-	defer func() {
-		others.close()
-		s.removeFolder()
-	}()
+	on, err := fsnotify.NewWatcher()
+	if err == nil {
+		defer on.Close()
+		others.on = on
+		go pass(on, others.heard)
+	}
 	return s.life.Watch(ctx, hint, others.heard, func(bool) <-chan time.Time {
 		if info, _ := s.stat(); info != nil && others.listen() == nil { // without a store nothing is made on disk
 			return nil
@@ -73,7 +71,7 @@ func (s *Store) Watch(ctx context.Context, hint func()) error {
 	})
 }
 
-// savedSuffix, after the store's path, names a file that exists while a process watches and is touched at each save. It
+// savedSuffix, after the store's path, names a file that watchers make and that is touched at each save. It
 // is not a file of SQLite: some systems open a watched file, and closing that would drop all locks on it.
 const savedSuffix = "-alive" + string(filepath.Separator) + "saved"
 
@@ -97,22 +95,20 @@ const (
 type listener struct {
 	file  string
 	heard chan struct{}
-	on    *fsnotify.Watcher // nil while it does not listen
+	on    *fsnotify.Watcher // nil if the system has no more
 	info  os.FileInfo       // of the file that it listens to
 }
 
-// listen listens to the file at its path, unless it does so already.
+// listen listens to the file at its path, unless it does so already, and makes the file, if need be. As it begins, it
+// signals heard, for what was missed before.
 func (l *listener) listen() error {
 	now, err := os.Stat(l.file)
-	if l.on != nil && err == nil && os.SameFile(now, l.info) {
+	if err == nil && os.SameFile(now, l.info) {
 		return nil
 	}
-	l.close()
-	return l.begin()
-}
-
-// begin creates the file, if need be, and starts to listen to it. Then it signals heard, for what was missed before.
-func (l *listener) begin() error {
+	if l.on == nil {
+		return errors.ErrUnsupported
+	}
 	if err := os.MkdirAll(filepath.Dir(l.file), 0o700); err != nil {
 		return err
 	}
@@ -120,21 +116,12 @@ func (l *listener) begin() error {
 	if err != nil {
 		return err
 	}
-	l.info, err = f.Stat()
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
+	now, err = f.Stat()
+	if err = errors.Join(err, f.Close(), l.on.Add(l.file)); err == nil {
+		l.info = now
+		board.Signal(l.heard)
 	}
-	on, err := fsnotify.NewWatcher()
-	if err != nil {
-		return err
-	}
-	if err := on.Add(l.file); err != nil {
-		return errors.Join(err, on.Close())
-	}
-	l.on = on
-	board.Signal(l.heard)
-	go pass(on, l.heard)
-	return nil
+	return err
 }
 
 // pass signals heard for each event, until the watcher is closed.
@@ -150,20 +137,4 @@ func pass(on *fsnotify.Watcher, heard chan<- struct{}) {
 		board.Signal(heard)
 		time.Sleep(together)
 	}
-}
-
-func (l *listener) close() {
-	if l.on != nil {
-		_ = l.on.Close()
-		l.on = nil
-	}
-}
-
-// removeFolder removes the folder of the files of processes, unless a process has one in it.
-func (s *Store) removeFolder() {
-	folder := filepath.Dir(s.path + savedSuffix)
-	if left, err := os.ReadDir(folder); err == nil && len(left) == 1 && left[0].Name() == filepath.Base(s.path+savedSuffix) {
-		_ = os.Remove(s.path + savedSuffix)
-	}
-	_ = os.Remove(folder) // fails unless it is empty
 }
