@@ -216,13 +216,6 @@ func (s *Store) newTx(ctx context.Context) (*tx, error) {
 	return t, nil
 }
 
-// Purge implements board.Tx. It forgets the rows that belong to the list.
-func (t *tx) Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error {
-	clear(t.Memory.Seen)
-	clear(t.Memory.Chats)
-	return t.Saver.Purge(ctx, list, by, now)
-}
-
 func (t *tx) Exec(query string, args ...any) error {
 	t.pending.Queue(numbered(query), stored(args)...)
 	t.writes = true

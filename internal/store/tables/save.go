@@ -100,11 +100,11 @@ func (s *Saver) addList(ctx context.Context, first todo.Snapshot, begun time.Tim
 	l := first.List
 	if l.ParentConversation != "" {
 		l.Parent = "" // reads look it up, as this does
-		first.List.Parent, err = value[string](ctx, s.Reader, "read current list", `SELECT list FROM main.seen WHERE principal = ? AND chat = ? AND mirrors = ? AND current`,
-			l.Principal, l.ParentConversation, l.Mirrored)
+		held, err := s.Seen(ctx, board.Key{Principal: l.Principal, Chat: l.ParentConversation, Mirrors: l.Mirrored})
 		if err != nil {
 			return err
 		}
+		first.List.Parent = board.Current(held)
 	}
 	meta, err := record.Encode(l)
 	if err != nil {
@@ -154,6 +154,8 @@ const maxTrash, maxOldSeen = 4, 100
 
 // Purge implements [board.Tx]. It replaces all revisions by one without content.
 func (s *Saver) Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error {
+	clear(s.Memory.Seen) // rows of the list go
+	clear(s.Memory.Chats)
 	return s.Do(ctx, "purge list", func() error { return s.purge(ctx, list, todo.List{}, by, now) })
 }
 
@@ -190,15 +192,15 @@ func (s *Saver) See(ctx context.Context, c board.Seen) error {
 			}
 		}
 		for _, now := range slices.Backward(after) { // so the current row, the first, is stored when no other is current
-			ended := !now.Current && now.List == board.Current(others)
-			if err != nil || damaged == 0 && !ended && now.List != set.List {
+			if err != nil || damaged == 0 && slices.Contains(others, now) {
 				continue
 			}
 			store := s.sql.setSeen
-			isAsBefore := func(o board.Seen) bool {
-				return o.List == now.List && o.Held == now.Held && o.Current == now.Current && o.At.Equal(now.At)
+			isOlder := func(o board.Seen) bool {
+				o.Revision, o.Process = now.Revision, now.Process
+				return o == now
 			}
-			if damaged == 0 && slices.ContainsFunc(others, isAsBefore) { // as after most calls
+			if damaged == 0 && slices.ContainsFunc(others, isOlder) { // as after most calls
 				store = s.sql.sawMore // writes no column that is in an index
 			}
 			err = s.DB.Exec(store, SeenValues(now)...)
