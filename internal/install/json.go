@@ -240,21 +240,16 @@ func insertJSON(data []byte, in *hujson.Value, step, value any) ([]byte, error) 
 	return slices.Concat(data[:at], []byte(comma), comments, []byte(begin), text, []byte(behind), data[at+len(comments):]), err
 }
 
-// removeJSON removes the value at a path, and the objects and arrays around it that become empty. The only member of
-// the root stays, even if empty: some clients refuse a file without the object of servers.
+// removeJSON removes the value at a path with one comma, and its line if that becomes empty; comments stay. It also
+// removes the objects and arrays around the value that become empty. The only member of the root stays, even if empty:
+// some clients refuse a file without the object of servers.
 func removeJSON(data []byte, tree *hujson.Value, path []any) []byte {
 	n := len(path) - 1
-	above := func() *hujson.Value { return tree.Find(pointer(path[:n])) }
-	gone := tree.Find(pointer(path))
-	for n > 0 && len(parts(above())) == 1 && above().IsStandard() && (n > 1 || len(parts(tree)) > 1) {
-		gone = above()
+	in, gone := tree.Find(pointer(path[:n])), tree.Find(pointer(path))
+	for n > 0 && len(parts(in)) == 1 && in.IsStandard() && (n > 1 || len(parts(tree)) > 1) {
 		n--
+		in, gone = tree.Find(pointer(path[:n])), in
 	}
-	return cutPart(data, above(), gone)
-}
-
-// cutPart removes a part of an object or array with one comma, and its line if that becomes empty; comments stay.
-func cutPart(data []byte, in, gone *hujson.Value) []byte {
 	all := parts(in)
 	i := slices.IndexFunc(all, func(p part) bool { return p.to == gone.EndOffset })
 	before, between, behind := data[:all[i].from], data[all[i].to:all[i].comma], data[all[i].comma:]
