@@ -57,14 +57,14 @@ var All = sync.OnceValue(func() []Client {
 			Stdio: typedStdio, HTTP: typedHTTP, Allow: Allow{ClaudeFile, "permissions/allow/-", `"mcp__NAME"`},
 		}},
 		{Name: "claude-desktop", Title: "Claude Desktop", Prefixes: []string{"claude"}, Glyph: "desk", SharesConnection: true, Setup: &Setup{
-			Programs: []string{}, IsDesktop: true, After: "quit and start it again",
+			IsDesktop: true, After: "quit and start it again",
 			// The first folder is for the app from the Microsoft Store.
 			Files: []string{"windows:$local/Packages/Claude_*/LocalCache/Roaming/Claude/claude_desktop_config.json|" +
 				"$config/Claude/claude_desktop_config.json"},
 			NoHTTP: "its settings have servers over HTTP under Connectors, by an address that the internet reaches",
 		}},
 		{Name: "cursor", Title: "Cursor", Prefixes: []string{"cursor"}, Glyph: "cursor", SharesConnection: true, Tools: []string{"todo_write"}, Setup: &Setup{
-			Programs: []string{"cursor", "cursor-agent"}, Files: []string{"~/.cursor/mcp.json"}, IsDesktop: true,
+			Programs: []string{"cursor-agent"}, Files: []string{"~/.cursor/mcp.json"}, IsDesktop: true,
 			After: "turn the server on in its settings under MCP",
 		}},
 		{Name: "vscode", Title: "VS Code", Prefixes: []string{"visual studio code", "vscode"}, Glyph: "code", SharesConnection: true, ChatID: "vscode.conversationId", Setup: &Setup{

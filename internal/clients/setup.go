@@ -3,7 +3,7 @@ package clients
 // Setup describes how to add a server to a client. In paths, internal/install expands ~ to the home folder and $NAME
 // to a variable; | separates alternatives, of which the first that exists is used.
 type Setup struct {
-	Programs []string // its commands: it is installed if one is on PATH; nil means its name
+	Programs []string // its commands besides its name: it is installed if one is on PATH
 	Files    []string // files with its servers, the usual one first; the extension says the format
 	Servers  string   // key of the servers in the file; empty means mcpServers
 	// Stdio and HTTP are the fields of a server's entry, in order. A field may have a fixed value, as JSON after a

@@ -80,11 +80,10 @@ func backupOf(path string) string { return path + ".todo-mcp.bak" }
 
 // Change is a change of a client's files.
 type Change struct {
-	Client Client
-	File   string   // the path of the file with the servers
-	Notes  []string // what a person should know besides
-	edits  []*edit
-	home   string // the user's folder
+	File  string   // the path of the file with the servers
+	Notes []string // what a person should know besides
+	edits []*edit
+	home  string // the user's folder
 }
 
 // at returns the value at a path of keys and indices in a document; nil for none.

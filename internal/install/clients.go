@@ -24,7 +24,7 @@ type hookSetup struct {
 	file       string      // its file of hooks, or its plugin
 	entries    []hookEntry // the hooks; a plugin's entries have only a kind
 	flat       bool        // a hook stands directly in the list of its event and has the matcher; else a group has both
-	form       string      // the fields of a hook, as in [clients.Setup.Stdio]
+	form       string      // the fields of a hook, as in [clients.Setup.Stdio]; empty for commandForm
 	timeout    int         // after which the client stops a hook, in the client's unit
 	version    int         // that the file must have; 0 for none
 	statusLine string      // the arguments of the command of a status line; empty for none
@@ -90,14 +90,8 @@ func Clients() (all []Client) {
 			continue
 		}
 		c := Client{known, *known.Setup, hooks[known.Name]}
-		if c.hooks != nil {
-			c.hooks.form = cmp.Or(c.hooks.form, commandForm)
-		}
 		c.Servers, c.After = cmp.Or(c.Servers, "mcpServers"), cmp.Or(c.After, "start a new session")
 		c.Stdio, c.HTTP = cmp.Or(c.Stdio, "command, args?"), cmp.Or(c.HTTP, "url")
-		if c.Programs == nil {
-			c.Programs = []string{c.Name}
-		}
 		all = append(all, c)
 	}
 	return all

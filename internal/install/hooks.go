@@ -32,7 +32,6 @@ const (
 	sidebarName   = "./" + sidebarFile     // the sidebar's plugin in the file beside it
 	hookName      = "hook"                 // the command that hooks run
 	pluginPath    = "the plugin that runs" // the name of a plugin's only value
-	hostFlag      = "--host"               // says which client runs the hook
 	finishFlag    = "--finish"             // of the hook that keeps a turn from ending
 	wakeFlag      = "--wake"               // of the hook that waits while an agent rests
 	serverFlag    = "--server"             // names the server that a hook tells
@@ -47,7 +46,7 @@ type hookFile struct {
 	shell   shell.Shell
 	program string   // the path or the name that hooks call; empty with an error
 	store   []string // the arguments --store and --config
-	server  []string // the arguments that name a server to tell, instead of the store
+	server  string   // the address of a server to tell, without mcpPath, instead of the store; empty for none
 	err     error    // why it is unknown what hooks call
 }
 
@@ -67,19 +66,14 @@ func (c Client) hookFile(m Machine, o Options, server Server, change *Change) (h
 	case unknown == nil:
 		h.program = command[0]
 	}
-	h.tell(server.base())
+	if address := addressForm.FindStringSubmatch(server.URL); address != nil {
+		h.server = address[1]
+	}
 	if m.System == "windows" { // all its shells accept slashes, some no backslashes
 		h.shell, h.program = h.windows, strings.ReplaceAll(h.program, `\`, "/")
 	}
 	h.edit, err = change.edit(o, m.place(c.hooks.file))
 	return h, err
-}
-
-// tell makes the hooks pass events to the server at the address base. An empty base changes nothing.
-func (h *hookFile) tell(base string) {
-	if base != "" {
-		h.server = []string{serverFlag, base}
-	}
 }
 
 // setHooks makes a client run the hooks of chosen kinds alone. Without kinds it removes the status line, too.
@@ -142,8 +136,7 @@ func (c Client) lookForHooks(m Machine, o Options, s *State, servers map[string]
 	}
 	for _, p := range places {
 		if s.Name == "" { // only hooks name a server on another machine
-			_, address, _ := strings.Cut(p.command, " "+serverFlag+" ")
-			h.tell(address)
+			_, h.server, _ = strings.Cut(p.command, " "+serverFlag+" ")
 		}
 	}
 	s.Kinds = h.running(places)
@@ -178,16 +171,6 @@ type place struct {
 	event, matcher string
 	path           []any
 	command        string
-}
-
-// called returns the command that a hook of this program calls. It is empty for any other hook.
-func (h hookFile) called(value any) string {
-	hook, _ := value.(map[string]any)
-	command, _ := cmp.Or(hook["command"], hook["bash"]).(string)
-	if !h.machine.runs(command, hookName) {
-		return ""
-	}
-	return command
 }
 
 // places returns the hooks or the plugin of this program. If a group has no other hooks, its place is the whole group.
@@ -227,8 +210,10 @@ func (h hookFile) placesIn(group any, event string, path ...any) (here []place) 
 		hooks, _ = at(group, []any{hooksKey}).([]any)
 	}
 	for i, value := range hooks {
-		if called := h.called(value); called != "" {
-			here = append(here, place{event, matcher, append(slices.Clip(path), hooksKey, i), called})
+		hook, _ := value.(map[string]any)
+		command, _ := cmp.Or(hook["command"], hook["bash"]).(string)
+		if h.machine.runs(command, hookName) {
+			here = append(here, place{event, matcher, append(slices.Clip(path), hooksKey, i), command})
 		}
 	}
 	switch {
@@ -255,7 +240,7 @@ func (h hookFile) remove(keep func(place) bool) error {
 
 // install adds missing hooks of kinds, replaces outdated ones, removes others, and sets the status line.
 func (h hookFile) install(kinds []Kind) error {
-	switch command, shown := h.command(hookName, h.server...); {
+	switch command, shown := h.command(hookName); {
 	case h.err != nil:
 		return h.err
 	case h.isPlugin():
@@ -327,12 +312,16 @@ func (h hookFile) setStatusLine(comes bool) error {
 // calls returns the command that the hook of an entry runs, and what people see of it.
 func (h hookFile) calls(e hookEntry) (text, shown string) {
 	flag := map[Kind]string{Finish: " " + finishFlag, Wake: " " + wakeFlag}[e.kind]
-	return h.command(hookName+" "+hostFlag+" "+h.host+flag, h.server...)
+	return h.command(hookName + " --host " + h.host + flag)
 }
 
 // command returns a command of this program, and what people see of it: not the store, which may have a password.
-func (h hookFile) command(name string, more ...string) (text, shown string) {
-	shown = h.shell.Command(slices.Concat([]string{h.program}, strings.Fields(name), more)...)
+func (h hookFile) command(name string) (text, shown string) {
+	words := append([]string{h.program}, strings.Fields(name)...)
+	if h.server != "" && strings.HasPrefix(name, hookName) {
+		words = append(words, serverFlag, h.server)
+	}
+	shown = h.shell.Command(words...)
 	if len(h.store) == 0 {
 		return shown, shown
 	}
@@ -348,7 +337,7 @@ func (h hookFile) entry(e hookEntry) (entry object) {
 		entry = append(entry, field{"matcher", e.matcher})
 	}
 	called, _ := h.calls(e)
-	form, timeout := h.form, h.timeout
+	form, timeout := cmp.Or(h.form, commandForm), h.timeout
 	if e.kind == Wake {
 		form, timeout = wakeForm, wakeSeconds
 	}

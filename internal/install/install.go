@@ -49,25 +49,17 @@ func (o *Options) Check() error {
 
 const mcpPath = "/mcp" // the path of MCP on a server
 
-var slashForm = regexp.MustCompile(`^([^?]*` + mcpPath + `)/(\?.*)?$`)
+// addressForm matches an address of MCP: what is before mcpPath, and the query.
+var addressForm = regexp.MustCompile(`^([^?]*)` + mcpPath + `/?(\?.*)?$`)
 
 // plain returns an address without a slash after mcpPath: the server serves both.
-func plain(address string) string { return slashForm.ReplaceAllString(address, "$1$2") }
+func plain(address string) string { return addressForm.ReplaceAllString(address, "$1"+mcpPath+"$2") }
 
 // Server is how a client reaches this server.
 type Server struct {
 	Command string // a program, or its path; empty if there is a URL
 	Args    []string
 	URL     string
-}
-
-// base returns the address without mcpPath; empty for an address that has no such path.
-func (s Server) base() string {
-	u, err := url.Parse(s.URL)
-	if err != nil || !strings.HasSuffix(u.Path, mcpPath) {
-		return ""
-	}
-	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimSuffix(u.Path, mcpPath)}).String()
 }
 
 // String returns the server without values that may be secret.
@@ -128,7 +120,7 @@ func (c Client) Look(m Machine, o Options) (State, error) {
 
 // isHere reports whether there is a trace of the client on the machine.
 func (c Client) isHere(m Machine) bool {
-	for _, name := range c.Programs {
+	for _, name := range append(c.Programs, c.Name) {
 		if _, err := m.LookPath(name); err == nil {
 			return true
 		}
@@ -318,7 +310,7 @@ func (c Client) allow(m Machine, o Options, name string, allows *bool, change *C
 // change opens the client's file, lets plan edit it, and returns the edits that change something.
 func (c Client) change(m Machine, o Options, plan func(serversFile, *Change) error) (Change, error) {
 	f, err := c.open(m, o)
-	change := Change{Client: c, File: f.before.path, edits: []*edit{f.edit}, home: m.Home}
+	change := Change{File: f.before.path, edits: []*edit{f.edit}, home: m.Home}
 	if err == nil {
 		err = plan(f, &change)
 	}

@@ -223,7 +223,7 @@ func (o *installer) client(ctx context.Context, c install.Client) error {
 	case change.IsNone():
 		said = "nothing to change in " + o.places(change.File)
 	default:
-		said, err = o.makeChange(ctx, change)
+		said, err = o.makeChange(ctx, c, change)
 	}
 	for _, text := range append([]string{said}, change.Notes...) {
 		if err == nil && text != "" {
@@ -234,8 +234,8 @@ func (o *installer) client(ctx context.Context, c install.Client) error {
 }
 
 // makeChange shows a change, asks, writes it and returns the result. The answer "all" also allows later changes.
-func (o *installer) makeChange(ctx context.Context, change install.Change) (text string, err error) {
-	if err := o.Say("\n%s\n%s", change.Client.Title, safeLines(change.Diff())); err != nil {
+func (o *installer) makeChange(ctx context.Context, c install.Client, change install.Change) (text string, err error) {
+	if err := o.Say("\n%s\n%s", c.Title, safeLines(change.Diff())); err != nil {
 		return "", err
 	}
 	if !o.yes {
@@ -257,7 +257,7 @@ func (o *installer) makeChange(ctx context.Context, change install.Change) (text
 		text += ". What was there before, with any keys of other servers, is in " + o.places(copies...)
 	}
 	if !o.remove {
-		text += ". So that it sees the server: " + change.Client.After
+		text += ". So that it sees the server: " + c.After
 	}
 	return text, nil
 }
