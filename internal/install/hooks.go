@@ -85,14 +85,15 @@ func (c Client) setHooks(m Machine, o Options, server Server, kinds []Kind, chan
 	if err == nil {
 		err = c.setSidebar(h, o, len(kinds) > 0 && server.URL == "", change)
 	}
-	if err != nil || len(kinds) == 0 {
-		return cmp.Or(err, h.remove(func(place) bool { return false }), h.setStatusLine(false))
+	if err != nil {
+		return err
 	}
 	err = h.install(kinds)
 	switch line, _ := h.object(statusLineKey); {
 	case errors.Is(err, errSlowHooks):
 		change.note("%v", err)
 		return nil
+	case len(kinds) == 0:
 	case h.statusLine != "" && !m.runs(line["command"], "show"):
 		change.note("it has another status line, which stays; docs/hooks.md says how to show the list in it")
 	case h.asks && !h.isNone():
@@ -226,38 +227,36 @@ func (h hookFile) placesIn(group any, event string, path ...any) (here []place) 
 	return here[:1]
 }
 
-// remove removes the places that keep rejects, the last one first, so that the paths of the others stay valid.
-func (h hookFile) remove(keep func(place) bool) error {
-	places, err := h.places()
-	for _, p := range slices.Backward(places) {
-		if !keep(p) {
-			err = errors.Join(err, h.set(nil, p.path...))
-			h.brief("hooks", p.event)
-		}
-	}
-	return err
-}
-
-// install adds missing hooks of kinds, replaces outdated ones, removes others, and sets the status line.
+// install adds missing hooks of kinds, replaces outdated ones, removes others, and sets the status line. Without kinds it
+// removes all of these.
 func (h hookFile) install(kinds []Kind) error {
-	switch command, shown := h.command(hookName); {
-	case h.err != nil:
+	comes := len(kinds) > 0
+	if comes && h.err != nil {
 		return h.err
-	case h.isPlugin():
-		return h.setShown(plugin(h.host, command, kinds), shown, pluginPath)
+	}
+	if h.isPlugin() {
+		var text any
+		command, shown := h.command(hookName)
+		if comes {
+			text = plugin(h.host, command, kinds)
+		}
+		return h.setShown(text, shown, pluginPath)
 	}
 	missing := h.hooks(kinds)
-	err := h.remove(func(p place) bool {
+	places, err := h.places()
+	for _, p := range slices.Backward(places) { // so that the paths of the others stay valid
 		i := slices.IndexFunc(missing, func(e hookEntry) bool {
 			called, _ := h.calls(e)
 			return e.event == p.event && e.matcher == p.matcher && called == p.command
 		})
 		if i >= 0 {
 			missing = slices.Delete(missing, i, i+1)
+			continue
 		}
-		return i >= 0
-	})
-	if err == nil && h.version != 0 && h.root[versionKey] == nil {
+		err = errors.Join(err, h.set(nil, p.path...))
+		h.brief("hooks", p.event)
+	}
+	if err == nil && comes && h.version != 0 && h.root[versionKey] == nil {
 		err = h.set(h.version, versionKey)
 	}
 	for _, e := range missing {
@@ -269,7 +268,7 @@ func (h hookFile) install(kinds []Kind) error {
 		_, shown := h.calls(e)
 		h.brief("hooks: "+shown, e.event)
 	}
-	return cmp.Or(err, h.setStatusLine(true))
+	return cmp.Or(err, h.setStatusLine(comes))
 }
 
 // brief shows the last change as what the hook calls, and at which event. It adds the event to the line before if that

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -147,12 +148,11 @@ func (o *installer) choose(ctx context.Context, clients []install.Client) error 
 }
 
 // describe returns a line for each kind of hooks.
-func describe(kinds []install.Kind) string {
-	var lines strings.Builder
+func describe(kinds []install.Kind) (lines string) {
 	for _, k := range kinds {
-		fmt.Fprintf(&lines, "  %-8s %s\n", k, install.About(k))
+		lines += fmt.Sprintf("  %-8s %s\n", k, install.About(k))
 	}
-	return lines.String()
+	return lines
 }
 
 // namedClients returns the clients with these names; all clients for no names.
@@ -273,9 +273,6 @@ func (o *installer) places(paths ...string) string {
 
 // safeLines makes lines safe to print in a terminal.
 func safeLines(text string) string {
-	lines := strings.Split(strings.NewReplacer("\r\n", "\n", "\t", "    ").Replace(text), "\n")
-	for i, line := range lines {
-		lines[i] = render.Safe(line)
-	}
-	return strings.Join(lines, "\n")
+	text = strings.NewReplacer("\r\n", "\n", "\t", "    ").Replace(text)
+	return regexp.MustCompile(`.+`).ReplaceAllStringFunc(text, render.Safe)
 }
