@@ -36,6 +36,7 @@ func formatOf(path string) format {
 const newItem = -1 // the index of an item to append
 
 func readTOML(data []byte) (root map[string]any, err error) {
+	root = make(map[string]any)
 	err = toml.Unmarshal(data, &root)
 	if wrong := (*toml.DecodeError)(nil); errors.As(err, &wrong) {
 		line, column := wrong.Position()
@@ -50,85 +51,73 @@ func readTOML(data []byte) (root map[string]any, err error) {
 // tables and an index, to append or remove an item. It writes the server or item anew, without comments, where it
 // was or at the end of the file, and keeps all other lines. If that is not possible, it returns errNotEdited.
 func setTOML(data []byte, value any, path []any) ([]byte, error) {
+	old, err := readTOML(data)
+	block, wrong := tomlOf(old, value, path)
 	table := path[0].(string)
 	before, behind := cutTOML(string(data), table, path[1])
 	newline := newlineOf(data)
 	if strings.HasSuffix(before, newline+newline) {
 		before = strings.TrimSuffix(before, newline)
 	}
-	wanted, err := readTOML(data)
-	if wanted == nil {
-		wanted = make(map[string]any)
-	}
-	set := setServer
-	if _, isItem := path[1].(int); isItem {
-		set = setItem
-	}
-	block, wrong := set(wanted, value, path)
 	if block != "" {
 		if before != "" {
 			before = strings.TrimSuffix(before, newline) + newline + newline
 		}
-		before, err = before+strings.ReplaceAll(block, "\n", newline), cmp.Or(err, wrong)
-	}
-	says := func(root map[string]any) string {
-		servers, isTable := root[table].(map[string]any)
-		items, isArray := root[table].([]any)
-		if (isTable || isArray) && len(servers)+len(items) == 0 { // an empty one is the same as none
-			delete(root, table)
-		}
-		return fmt.Sprintf("%#v", root) // DeepEqual would find NaN unequal
+		before += strings.ReplaceAll(block, "\n", newline)
 	}
 	text := []byte(before + behind)
-	if now, wrong := readTOML(text); wrong != nil || says(now) != says(wanted) {
-		err = errNotEdited
+	now, broken := readTOML(text)
+	added := path[1]
+	if items, _ := now[table].([]any); added == newItem {
+		added = len(items) - 1
+	} else if block == "" {
+		added = nil
 	}
-	return text, err
+	if broken != nil || besides(old, table, path[1]) != besides(now, table, added) {
+		wrong = errNotEdited
+	}
+	return text, cmp.Or(err, wrong)
 }
 
-// setItem appends an item to the wanted content and returns its TOML, or removes an item and returns "".
-func setItem(wanted map[string]any, value any, path []any) (block string, err error) {
-	table, n := path[0].(string), path[1].(int)
-	all, _ := wanted[table].([]any)
-	fields, isNew := value.(object)
-	if !isNew {
-		wanted[table] = slices.Delete(all, n, n+1)
-		return "", nil
+// besides says what a file has besides a server, by its name, or an item, by its index; neither of them for nil or newItem.
+func besides(root map[string]any, table string, which any) string {
+	servers, isTable := root[table].(map[string]any)
+	items, isArray := root[table].([]any)
+	if name, isServer := which.(string); isServer {
+		delete(servers, name)
+	} else if n, isItem := which.(int); isItem && n != newItem {
+		items = slices.Delete(items, n, n+1)
+		root[table] = items
 	}
-	block = "[[" + table + "]]\n"
-	for _, of := range fields {
-		text, wrong := inLine(of.value) // a JSON string is a TOML string
-		block, err = block+of.key+" = "+text+"\n", cmp.Or(err, wrong)
+	if (isTable || isArray) && len(servers)+len(items) == 0 { // an empty one is the same as none
+		delete(root, table)
 	}
-	added, wrong := readTOML([]byte(block))
-	items, _ := added[table].([]any)
-	wanted[table] = append(all, items...)
-	return block, cmp.Or(err, wrong)
+	return fmt.Sprintf("%#v", root) // DeepEqual would find NaN unequal
 }
 
-// setServer sets or removes a server, or its key, in the wanted content. It returns the server's TOML; "" if removed.
-func setServer(wanted map[string]any, value any, path []any) (block string, err error) {
-	table, name := path[0].(string), path[1].(string)
-	servers, _ := wanted[table].(map[string]any)
-	if servers == nil {
-		servers = make(map[string]any)
-		wanted[table] = servers
-	}
-	entry, _ := servers[name].(map[string]any)
+// tomlOf returns the TOML of the whole server or item at a path after a value is set there; empty if it is removed.
+func tomlOf(root map[string]any, value any, path []any) (block string, err error) {
+	table := path[0].(string)
+	entry, _ := at(root, path[:2]).(map[string]any)
+	fields, isWhole := value.(object)
 	switch {
-	case len(path) == 2:
+	case len(path) == 2 && !isWhole:
+		return "", nil
+	case path[1] == newItem:
+		block = "[[" + table + "]]\n"
+		for _, of := range fields {
+			text, wrong := inLine(of.value) // a JSON string is a TOML string
+			block, err = block+of.key+" = "+text+"\n", cmp.Or(err, wrong)
+		}
+		return block, err
+	case isWhole:
 		entry, _ = plainJSON(value).(map[string]any)
 	case value == nil:
 		delete(entry, path[2].(string))
 	default:
 		entry[path[2].(string)] = plainJSON(value)
 	}
-	servers[name] = entry
-	if entry == nil {
-		delete(servers, name)
-		return "", nil
-	}
-	data, err := toml.Marshal(map[string]any{table: map[string]any{name: entry}})
+	data, err := toml.Marshal(map[string]any{table: map[string]any{path[1].(string): entry}})
 	_, block, _ = strings.Cut(string(data), "\n") // cuts the header of the outer table
 	return block, err
 }
