@@ -99,11 +99,7 @@ func (c *Client) Hook(ctx context.Context, event json.RawMessage, finish bool) (
 
 // History returns the kept revisions of a list, oldest first.
 func (c *Client) History(ctx context.Context, list string) ([]todo.Snapshot, error) {
-	all, err := c.snapshots(ctx, "api/lists/"+url.PathEscape(list)+"/history", math.MaxInt)
-	if err != nil {
-		return nil, fmt.Errorf("read history: %w", err)
-	}
-	return all, nil
+	return c.snapshots(ctx, "api/lists/"+url.PathEscape(list)+"/history", math.MaxInt)
 }
 
 // snapshots reads pages of list documents until it has at least limit of them.

@@ -56,6 +56,11 @@ const everywhere = "Everywhere"
 // bindings returns the table in the order of the last line.
 func bindings() []binding {
 	quit := func(m *model) { m.effect.quit = true }
+	editItems := func(m *model, s todo.Snapshot) {
+		if m.mayEdit() {
+			m.effect.editor = &s
+		}
+	}
 	return []binding{
 		{everywhere, "?", anywhere, "? keys", "these keys", (*model).showKeys},
 		{everywhere, "q Ctrl-C", anywhere, "q quit", "quit", quit},
@@ -78,7 +83,7 @@ func bindings() []binding {
 		{"Items", "x Space", anywhere, "x tick", "tick; again: to do", toggle(todo.Completed)},
 		{"Items", "b", onList, "b block", "block; again: to do", toggle(todo.Blocked)},
 		{"Items", "f", onList, "", "failed; again: to do", toggle(todo.Failed)},
-		{"Items", "e", anywhere, "e edit", "edit the items in your editor", onShown((*model).editItems)},
+		{"Items", "e", anywhere, "e edit", "edit the items in your editor", onShown(editItems)},
 		{"Items", "u", anywhere, "", "undo your last change", (*model).undoLast},
 		{"Lists", "h", anywhere, "h history", "history of the list", onShown(func(m *model, s todo.Snapshot) { m.effect.history = s.List.ID })},
 		{"Lists", "A", anywhere, "A archive", "archive the list, or bring it back", onShown((*model).archive)},

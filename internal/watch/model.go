@@ -186,13 +186,6 @@ func (m *model) send(e edit) {
 	}
 }
 
-// editItems asks the viewer to open the items of a list in the person's editor, if edits are possible.
-func (m *model) editItems(s todo.Snapshot) {
-	if m.mayEdit() {
-		m.effect.editor = &s
-	}
-}
-
 // mayEdit reports whether edits are possible; if not, it shows why.
 func (m *model) mayEdit() bool {
 	if m.lost != nil {

@@ -221,24 +221,22 @@ func link(w http.ResponseWriter, relation string, query url.Values, cursor strin
 // states answers with the state of each open list that is not archived. States change without a change of the list,
 // as when an agent's process ends, so a front end asks every few seconds.
 func states(w http.ResponseWriter, r *edge.Request) error {
-	states, err := edge.InTurn(r, func() ([]account.ListState, error) { return readStates(r) })
+	states, err := edge.InTurn(r, func() ([]account.ListState, error) {
+		found, err := r.Lists.Find(r.Context(), board.Query{Limit: maxListed})
+		if err != nil {
+			return nil, err
+		}
+		found = slices.DeleteFunc(found, func(l todo.Snapshot) bool { return l.Archived || !l.Open() })
+		found, standing, err := r.Lists.WithChats(r.Context(), found)
+		if err != nil {
+			return nil, err
+		}
+		return account.ListStates(account.Groups(found, standing), func(l todo.Snapshot) (todo.Snapshot, error) { return r.Lists.Saw(r.Context(), l) })
+	})
 	if err != nil {
 		return err
 	}
 	return edge.WriteJSON(w, http.StatusOK, states)
-}
-
-func readStates(r *edge.Request) ([]account.ListState, error) {
-	found, err := r.Lists.Find(r.Context(), board.Query{Limit: maxListed})
-	if err != nil {
-		return nil, err
-	}
-	found = slices.DeleteFunc(found, func(l todo.Snapshot) bool { return l.Archived || !l.Open() })
-	found, standing, err := r.Lists.WithChats(r.Context(), found)
-	if err != nil {
-		return nil, err
-	}
-	return account.ListStates(account.Groups(found, standing), func(l todo.Snapshot) (todo.Snapshot, error) { return r.Lists.Saw(r.Context(), l) })
 }
 
 // today answers with the account of the day ?date=, by default today, in the time zone ?zone=, by default the

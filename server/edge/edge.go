@@ -233,7 +233,10 @@ func (e *Edge) Handle(pattern string, format Format, h Handler, traits ...Trait)
 		}
 		var id board.Identity
 		var err error
-		if len(e.config.TrustedProxies) > 0 && !slices.Contains(traits, Direct) && !e.isPrivate(r) {
+		// Nobody on the way can have read what came over TLS, from a trusted proxy or from this machine.
+		from := hostOf(r.RemoteAddr)
+		isPrivate := r.TLS != nil || IsLoopback(from) || e.isTrusted(from)
+		if len(e.config.TrustedProxies) > 0 && !slices.Contains(traits, Direct) && !isPrivate {
 			err = newError(http.StatusForbidden, "connect through the proxy: this address is not encrypted (see --trusted-proxies)")
 		}
 		if err == nil && e.signsIn && !slices.Contains(traits, Public) {

@@ -160,13 +160,6 @@ func network(address string) string {
 	return prefix.String()
 }
 
-// isPrivate reports whether nobody on the way can have read a request: it came over TLS, from a trusted proxy or from
-// this machine.
-func (e *Edge) isPrivate(r *http.Request) bool {
-	from := hostOf(r.RemoteAddr)
-	return r.TLS != nil || IsLoopback(from) || e.isTrusted(from)
-}
-
 func (e *Edge) isTrusted(address string) bool {
 	ip, err := netip.ParseAddr(address)
 	return err == nil && slices.ContainsFunc(e.config.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(ip.Unmap()) })
