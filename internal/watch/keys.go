@@ -201,9 +201,14 @@ func (m *model) escape() {
 // key is a character, or tcell's name of a key, which is longer.
 type key string
 
-// readKeys returns the keys of a terminal's event, and requests a new frame. Pasted text goes to the search only.
+// readKeys returns the keys of a terminal's event. For these, and for another size of the terminal, it requests a new
+// frame. Pasted text goes to the search only.
 func (v *viewer) readKeys(event tcell.Event) []key {
 	switch e := event.(type) {
+	case *tcell.EventError: // the terminal is gone
+		v.effect.quit = true
+	case *tcell.EventResize:
+		v.screen.shown, v.drawn = nil, time.Time{}
 	case *tcell.EventPaste:
 		v.pasting = e.Start()
 	case *tcell.EventKey:

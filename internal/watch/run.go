@@ -156,7 +156,9 @@ func (v *viewer) loop(ctx context.Context) error {
 		case change := <-v.changes:
 			change()
 		case event := <-v.screen.EventQ():
-			v.handle(event)
+			for _, k := range v.readKeys(event) {
+				v.press(k)
+			}
 		}
 	}
 	return nil
@@ -196,19 +198,6 @@ func (v *viewer) drawInTime() <-chan time.Time {
 	v.drawn = time.Now()
 	v.screen.draw(v.frame())
 	return nil
-}
-
-// handle handles an event of the terminal.
-func (v *viewer) handle(event tcell.Event) {
-	switch event.(type) {
-	case *tcell.EventError: // the terminal is gone
-		v.effect.quit = true
-	case *tcell.EventResize:
-		v.screen.shown, v.drawn = nil, time.Time{}
-	}
-	for _, k := range v.readKeys(event) {
-		v.press(k)
-	}
 }
 
 // perform does what the model asks for, except to quit.
