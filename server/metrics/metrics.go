@@ -29,16 +29,15 @@ type Metrics struct {
 	// [store.Observer].
 	MCP, HTTP, Store func(took time.Duration, labels ...string)
 
-	histograms []*histogram
-	values     []func(*page) // each writes metrics of one value
+	parts []func(*page) // each writes metrics
 }
 
 // New returns metrics that include the program's version, the Go runtime and the process.
 func New(version string) *Metrics {
-	m := &Metrics{values: []func(*page){(*page).process}}
+	m := &Metrics{parts: []func(*page){(*page).process}}
 	histogram := func(name, help string, labels ...string) *histogram {
 		h := &histogram{name: name, help: help, labels: labels, series: make(map[values]*series)}
-		m.histograms = append(m.histograms, h)
+		m.parts = append(m.parts, h.write)
 		return h
 	}
 	m.MCP = histogram("mcp_server_operation_duration_seconds", "How long MCP requests took, streams until their end.",
@@ -56,16 +55,13 @@ func New(version string) *Metrics {
 
 // Gauge adds a value that is read at each scrape. read must not block.
 func (m *Metrics) Gauge(name, help string, read func() float64) {
-	m.values = append(m.values, func(p *page) { p.value(name, "gauge", help, read()) })
+	m.parts = append(m.parts, func(p *page) { p.value(name, "gauge", help, read()) })
 }
 
 // ServeHTTP answers a scrape, in the text format of Prometheus.
 func (m *Metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	var text page
-	for _, h := range m.histograms {
-		h.write(&text)
-	}
-	for _, write := range m.values {
+	for _, write := range m.parts {
 		write(&text)
 	}
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
