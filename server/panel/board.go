@@ -77,12 +77,11 @@ func (g section) draw() Node {
 type groups struct {
 	account.Board
 	drawing
-	many    bool                                // there are more lists than were read
-	seq     int64                               // the newest Seq of the lists
-	version string                              // a digest of each group's place and question, the same on every server
-	waits   int                                 // how many lists wait for a person
-	took    time.Duration                       // how long it took to read them
-	load    func(string) (todo.Snapshot, error) // reads a whole list
+	many    bool          // there are more lists than were read
+	seq     int64         // the newest Seq of the lists
+	version string        // a digest of each group's place and question, the same on every server
+	waits   int           // how many lists wait for a person
+	took    time.Duration // how long it took to read them
 }
 
 // readBoard reads the groups that a page may show.
@@ -93,7 +92,6 @@ func (p *Panel) readBoard(ctx context.Context, r *edge.Request) (groups, error) 
 		return groups{}, err
 	}
 	s := groups{drawing: drawing{now: p.now()}, many: len(read) == maxRead}
-	s.load = func(id string) (todo.Snapshot, error) { return r.Lists.Load(ctx, id, 0) }
 	for i := range read {
 		s.seq = max(s.seq, read[i].Seq)
 	}
@@ -137,7 +135,7 @@ func (s groups) kinds() []kind {
 
 // board serves the pages with many lists: the board, a kind, a project, or the results of a search.
 func (p *Panel) board(w http.ResponseWriter, r *edge.Request) error {
-	html, err := edge.InTurn(r, func() (string, error) {
+	return answer(w, r, func() (string, error) {
 		s, err := p.readBoard(r.Context(), r)
 		if err != nil {
 			return "", err
@@ -149,7 +147,7 @@ func (p *Panel) board(w http.ResponseWriter, r *edge.Request) error {
 		case q != "":
 			page, err = search(r, s, q)
 		case query.Has("project"):
-			page, err = activePage(s, &project)
+			page, err = activePage(r, s, &project)
 		default:
 			page, err = kindPage(r, s, query.Get("show"))
 		}
@@ -166,13 +164,12 @@ func (p *Panel) board(w http.ResponseWriter, r *edge.Request) error {
 		}
 		return page.draw(), nil
 	})
-	return answer(w, http.StatusOK, html, err)
 }
 
 func kindPage(r *edge.Request, s groups, show string) (page boardPage, err error) {
 	n := slices.IndexFunc(s.kinds(), func(k kind) bool { return k.show == show })
 	if n <= 0 {
-		return activePage(s, nil)
+		return activePage(r, s, nil)
 	}
 	k := s.kinds()[n]
 	page.head, page.show = k.name, show
@@ -196,7 +193,7 @@ func kindPage(r *edge.Request, s groups, show string) (page boardPage, err error
 
 // activePage returns the page of a project or, if project is nil, the board. Both show active lists first, then those
 // left open and those finished today.
-func activePage(s groups, project *string) (page boardPage, err error) {
+func activePage(r *edge.Request, s groups, project *string) (page boardPage, err error) {
 	page = boardPage{frame: frame{head: "Active", sum: summary(s.Active), show: "active"}}
 	room, cards, rows := cardsOfBoard, cardsOfGroup, rowsOfGroup
 	if project != nil {
@@ -208,7 +205,7 @@ func activePage(s groups, project *string) (page boardPage, err error) {
 	if len(s.Active) == 0 {
 		page.nothing = Text("No agent is working.")
 	}
-	if page.sections, err = projectSections(s, room, cards, rows); err != nil {
+	if page.sections, err = projectSections(r, s, room, cards, rows); err != nil {
 		return page, err
 	}
 	if len(s.Quiet) > 0 {
@@ -277,7 +274,7 @@ func summary(active []account.Group) string {
 
 // projectSections returns the active lists by project, the one with the newest list first: at most room cards in all,
 // and of each project at most cards cards and rows rows.
-func projectSections(s groups, room, cards, rows int) (out []section, err error) {
+func projectSections(r *edge.Request, s groups, room, cards, rows int) (out []section, err error) {
 	for _, p := range s.Projects() {
 		fs := p.Groups
 		g := section{id: "p-" + digestOf(p.Folder), unit: " active"}
@@ -285,7 +282,7 @@ func projectSections(s groups, room, cards, rows int) (out []section, err error)
 		g.moreHref = g.href
 		n := min(len(fs), cards, room)
 		for i := range fs[:n] {
-			isDamaged, err := s.complete(&fs[i])
+			isDamaged, err := complete(r, &fs[i])
 			if err != nil {
 				return nil, err
 			}
@@ -302,10 +299,10 @@ func projectSections(s groups, room, cards, rows int) (out []section, err error)
 
 // complete replaces the excerpts in a group by whole lists. A list that was deleted meanwhile stays an
 // excerpt, and so does a damaged one: isDamaged is true then (BAD-INPUT 130).
-func (s groups) complete(f *account.Group) (isDamaged bool, err error) {
+func complete(r *edge.Request, f *account.Group) (isDamaged bool, err error) {
 	lists := f.Lists()
 	for i := range lists {
-		switch whole, err := s.load(lists[i].List.ID); {
+		switch whole, err := r.Lists.Load(r.Context(), lists[i].List.ID, 0); {
 		case err == nil:
 			lists[i] = whole
 		case errors.Is(err, board.ErrDamaged):

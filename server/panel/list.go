@@ -35,19 +35,16 @@ type listPage struct {
 
 // list serves a list's page, with ?revision= its history; with .md after the id the list as markdown.
 func (p *Panel) list(w http.ResponseWriter, r *edge.Request) error {
-	id, isMarkdown := strings.CutSuffix(r.PathValue("id"), ".md")
+	id := strings.TrimSuffix(r.PathValue("id"), ".md")
 	revision, err := r.QueryNumber("revision", 0)
 	if err != nil {
 		return err
 	}
-	if isMarkdown {
-		l, err := r.Lists.Load(r.Context(), id, revision)
-		if err != nil {
-			return err
+	return answer(w, r, func() (string, error) {
+		if isMarkdown(r) {
+			l, err := r.Lists.Load(r.Context(), id, revision)
+			return render.Markdown(l), err
 		}
-		return edge.Write(w, http.StatusOK, "text/markdown; charset=utf-8", []byte(render.Markdown(l)))
-	}
-	page, err := edge.InTurn(r, func() (string, error) {
 		f, err := readGroup(r.Context(), r.Lists, id)
 		if err != nil {
 			return "", err
@@ -59,7 +56,6 @@ func (p *Panel) list(w http.ResponseWriter, r *edge.Request) error {
 		page.frame.of(r, nil)
 		return page.page(page.main()), nil
 	})
-	return answer(w, http.StatusOK, page, err)
 }
 
 // edit applies an edit. It accepts only strict JSON, which pages of other sites cannot send (BAD-INPUT 83).

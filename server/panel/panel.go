@@ -78,11 +78,22 @@ func (p *Panel) Route(e *edge.Edge) {
 var mediaTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
 	".svg": "image/svg+xml", ".png": "image/png", ".webmanifest": "application/manifest+json"}
 
-// answer writes a page, or returns err.
-func answer(w http.ResponseWriter, status int, page string, err error) error {
-	if err != nil {
+// isMarkdown reports whether a page is asked for as markdown.
+func isMarkdown(r *edge.Request) bool { return strings.HasSuffix(r.URL.Path, ".md") }
+
+// answer answers with what draw returns in its turn: a page, or markdown.
+func answer(w http.ResponseWriter, r *edge.Request, draw func() (string, error)) error {
+	text, err := edge.InTurn(r, draw)
+	switch {
+	case err != nil:
 		return err
+	case isMarkdown(r):
+		return edge.Write(w, http.StatusOK, "text/markdown; charset=utf-8", []byte(text))
 	}
+	return write(w, http.StatusOK, text)
+}
+
+func write(w http.ResponseWriter, status int, page string) error {
 	w.Header().Set("Content-Security-Policy", policy)
 	w.Header().Set("Referrer-Policy", "same-origin")
 	return edge.Write(w, status, "text/html; charset=utf-8", []byte(page))
@@ -99,6 +110,6 @@ func failure(root string) edge.Format {
 		if w.Header().Get("Retry-After") != "" {
 			page.list = Group{Data("later", "true")} // the script loads it again
 		}
-		_ = answer(w, status, page.draw(), nil)
+		_ = write(w, status, page.draw())
 	}
 }

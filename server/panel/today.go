@@ -25,15 +25,14 @@ type dayPage struct {
 
 // today serves the page of ?day=2006-01-02, or of today; with .md as markdown.
 func (p *Panel) today(w http.ResponseWriter, r *edge.Request) error {
-	isMarkdown := strings.HasSuffix(r.URL.Path, ".md")
-	page, err := edge.InTurn(r, func() (string, error) {
+	return answer(w, r, func() (string, error) {
 		now := p.now()
 		at, err := account.ParseDay(r.URL.Query().Get("day"), now)
 		if err != nil {
 			return "", edge.BadRequest("%s", err)
 		}
 		day, err := account.DayOf(r.Context(), r.Lists.During, at, at, now)
-		if err != nil || isMarkdown {
+		if err != nil || isMarkdown(r) {
 			return render.DayMarkdown(day), err
 		}
 		s, err := p.readBoard(r.Context(), r)
@@ -48,10 +47,6 @@ func (p *Panel) today(w http.ResponseWriter, r *edge.Request) error {
 		}
 		return page.draw(), nil
 	})
-	if err == nil && isMarkdown {
-		return edge.Write(w, http.StatusOK, "text/markdown; charset=utf-8", []byte(page))
-	}
-	return answer(w, http.StatusOK, page, err)
 }
 
 func (page *dayPage) isToday() bool { return page.day.Date == page.now.Format(time.DateOnly) }
