@@ -160,17 +160,6 @@ func (m *model) listTime(f account.Group) string {
 	return paint(dim, render.Roughly(m.now.Sub(f.Since())))
 }
 
-// summary counts the lists by state, for the first line: "5 working  1 waiting", in the colours of the signs.
-func (m *model) summary() (parts []string) {
-	n := account.Counts(slices.DeleteFunc(m.groups(), func(f account.Group) bool { return f.Main.Archived }))
-	for _, state := range []todo.State{todo.Working, todo.Waiting, todo.Idle, todo.LeftOpen} {
-		if sign := stateSigns[state]; n[state] > 0 {
-			parts = append(parts, paint(role(sign[0]), fmt.Sprintf("%d %s", n[state], state)))
-		}
-	}
-	return parts
-}
-
 // subPrefix begins the row ids of sub-agents' lists. Item ids are numbers.
 const subPrefix = "sub "
 

@@ -1,9 +1,11 @@
 package watch
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/todo-mcp/todo-mcp/internal/account"
 	"github.com/todo-mcp/todo-mcp/internal/render"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
@@ -98,7 +100,12 @@ func (m *model) topLine() string {
 		lamp = paint(dim, "○ connecting…")
 	}
 	lamp = cut(lamp, max(m.width-12, 6))
-	left := strings.Join(append([]string{paint(bold, " todo-mcp")}, m.summary()...), "  ")
+	left, n := paint(bold, " todo-mcp"), account.Counts(slices.DeleteFunc(m.groups(), func(f account.Group) bool { return f.Main.Archived }))
+	for _, state := range []todo.State{todo.Working, todo.Waiting, todo.Idle, todo.LeftOpen} {
+		if sign := stateSigns[state]; n[state] > 0 { // the words have the sign's colour
+			left += "  " + paint(role(sign[0]), fmt.Sprintf("%d %s", n[state], state))
+		}
+	}
 	return spread(cut(left, m.width-render.Cells(lamp)-3), lamp+" ", m.width)
 }
 

@@ -108,18 +108,8 @@ func onShown(do func(*model, todo.Snapshot)) func(*model) {
 	}
 }
 
-// press handles a key.
-func (m *model) press(k key) {
-	m.note = ""
-	if m.searching {
-		m.pressSearch(k)
-	} else {
-		m.pressBinding(k)
-	}
-}
-
-// pressSearch edits the filter; the board follows each key.
-func (m *model) pressSearch(k key) {
+// pressSearch edits the filter, and reports whether the key has no other meaning. The board follows each key.
+func (m *model) pressSearch(k key) bool {
 	switch {
 	case k == "Enter":
 		m.searching = false
@@ -133,12 +123,17 @@ func (m *model) pressSearch(k key) {
 		m.setFilter(m.filter[:len(m.filter)-last])
 	case utf8.RuneCountInString(string(k)) == 1 && len(m.filter) < todo.MaxTitle: // also of a long paste
 		m.setFilter(m.filter + string(k))
-	case slices.Contains([]key{"Up", "Down", "PgUp", "PgDn", "Ctrl-C", "Ctrl-L"}, k):
-		m.pressBinding(k)
+	default:
+		return !slices.Contains([]key{"Up", "Down", "PgUp", "PgDn", "Ctrl-C", "Ctrl-L"}, k)
 	}
+	return true
 }
 
-func (m *model) pressBinding(k key) {
+// press handles a key.
+func (m *model) press(k key) {
+	if m.note = ""; m.searching && m.pressSearch(k) {
+		return
+	}
 	where, name := m.where(), string(k)
 	if k == " " {
 		name = "Space"
