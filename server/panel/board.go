@@ -252,11 +252,8 @@ func (page *boardPage) add(s groups, k kind, limit int) {
 	page.sections = append(page.sections, g)
 }
 
-func (d drawing) rows(fs []account.Group) (rows Group) {
-	for i := range fs {
-		rows = append(rows, d.row(&fs[i], "", "", 0))
-	}
-	return rows
+func (d drawing) rows(fs []account.Group) Group {
+	return g.Map(fs, func(f account.Group) Node { return d.row(&f, "", "", 0) })
 }
 
 // summary counts lists, chats and states, as "2 lists, 1 chat, 1 working".
