@@ -10,7 +10,7 @@ import (
 
 // Board has all groups by the parts of the board. Groups that rest are in the order of their last change, newest first.
 type Board struct {
-	Active   []Group // an agent is there; see compareActive for their order
+	Active   []Group // an agent is there; by state, then the newest first, so that a write alone moves none
 	Quiet    []Group // chats that are idle, without a list
 	Left     []Group // left open, and no sub-agent's list without its main list
 	Finished []Group // today
@@ -24,7 +24,9 @@ func Sort(all []Group, now time.Time) (b Board) {
 	for i := range all {
 		lastFirst[i] = &all[i]
 	}
-	slices.SortStableFunc(lastFirst, compareResting)
+	slices.SortStableFunc(lastFirst, func(a, b *Group) int {
+		return cmp.Or(b.Updated().Compare(a.Updated()), cmp.Compare(b.Seq(), a.Seq()), cmp.Compare(a.Main.List.ID, b.Main.List.ID))
+	})
 	b.Past = make([]Group, 0, len(all))
 	for _, f := range lastFirst {
 		state, isChat := f.State(), f.Main.IsChat()
@@ -45,7 +47,9 @@ func Sort(all []Group, now time.Time) (b Board) {
 			b.Past = append(b.Past, *f)
 		}
 	}
-	slices.SortStableFunc(b.Active, compareActive)
+	slices.SortStableFunc(b.Active, func(a, b Group) int {
+		return cmp.Or(cmp.Compare(rank(a.State()), rank(b.State())), b.Main.List.Created.Compare(a.Main.List.Created), cmp.Compare(a.Main.List.ID, b.Main.List.ID))
+	})
 	return b
 }
 
@@ -57,16 +61,6 @@ func (b Board) Lapsed(now time.Time) (n int) {
 		}
 	}
 	return n
-}
-
-// compareActive orders groups by rank, then the newest first. A write that does not change the state moves no group.
-func compareActive(a, b Group) int {
-	return cmp.Or(cmp.Compare(rank(a.State()), rank(b.State())), b.Main.List.Created.Compare(a.Main.List.Created), cmp.Compare(a.Main.List.ID, b.Main.List.ID))
-}
-
-// compareResting orders groups by when they changed, the last one first.
-func compareResting(a, b *Group) int {
-	return cmp.Or(b.Updated().Compare(a.Updated()), cmp.Compare(b.Seq(), a.Seq()), cmp.Compare(a.Main.List.ID, b.Main.List.ID))
 }
 
 // Only returns the board with only the groups for which keep is true.
