@@ -149,8 +149,8 @@ func (s *Server) readList(ctx context.Context, req mcp.ReadResourceRequest) ([]m
 	if err != nil && (one || !errors.Is(err, board.ErrNotFound)) {
 		return nil, fmt.Errorf("read the list: %w", err)
 	}
-	list.Later = nil                               // not for agents
-	data, _ := json.Marshal(render.Document(list)) // it is always valid JSON
+	list.Later = nil // not for agents
+	data, _ := json.Marshal(render.Document(list))
 	return []mcp.ResourceContents{
 		mcp.TextResourceContents{URI: uri, MIMEType: jsonType, Text: string(data)},
 		mcp.TextResourceContents{URI: uri, MIMEType: "text/markdown", Text: render.Markdown(list)},
@@ -223,8 +223,8 @@ func forPage(r *request, tool *tools.Tool) (tools.Result, error) {
 	}
 	result := tool.Result(call, out)
 	states, err := r.lists.States(r.ctx, out.After)
-	saw, err2 := r.lists.Saw(r.ctx, out.After)
-	if err := cmp.Or(err, err2); err != nil {
+	saw, failed := r.lists.Saw(r.ctx, out.After)
+	if err := cmp.Or(err, failed); err != nil {
 		return tools.Result{}, err
 	}
 	result.List.Rests = states[out.After.List.ID].State.Rests()
