@@ -164,16 +164,6 @@ func (s *Server) getsStructured(c clients.Client) bool {
 	return c.Sees == "" || c.Sees == clients.SeesText
 }
 
-// listsOutput reports whether tools are listed with their output schemas. A client complains about a result without
-// structured content if its tool has an output schema. So no schema is listed where a result may lack that content. The
-// sessionless protocol requires one listing for all clients.
-func (s *Server) listsOutput(r *request) bool {
-	if r.message.Modern {
-		return s.Structured == StructuredAlways
-	}
-	return s.getsStructured(clients.Find(r.Client.Name))
-}
-
 // answer returns a tool's result for the client. It adds r.left, the list that an earlier session left open, if one was
 // found.
 func (s *Server) answer(r *request, result tools.Result) *mcp.CallToolResult {

@@ -182,13 +182,19 @@ func (s *Server) listed(r *request) (listed []*tools.Tool) {
 // from its model. The page works even if they are not listed.
 func (s *Server) listTools(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
 	r := mcpserver.ClientSessionFromContext(ctx).(*request)
+	// A client complains about a result without structured content if its tool has an output schema. So no schema is
+	// listed where a result may lack that content. The sessionless protocol requires one listing for all clients.
+	withOutput := s.getsStructured(clients.Find(r.Client.Name))
+	if r.message.Modern {
+		withOutput = s.Structured == StructuredAlways
+	}
 	var listed []mcp.Tool
 	add := func(t *tools.Tool, meta *mcp.Meta) {
 		no := false // mcp.NewTool annotates tools as destructive
 		tool := mcp.NewToolWithRawSchema(t.Name, t.Description, t.InputSchema())
 		tool.Title, tool.Meta = t.Title, meta
 		tool.Annotations = mcp.ToolAnnotation{ReadOnlyHint: &t.ReadOnly, DestructiveHint: &no, OpenWorldHint: &no, IdempotentHint: &t.Idempotent}
-		if s.listsOutput(r) {
+		if withOutput {
 			tool.RawOutputSchema = tools.OutputSchema()
 		}
 		listed = append(listed, tool)

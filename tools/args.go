@@ -169,16 +169,17 @@ func (r *reader) status(v value, path string, view todo.View, anyWord bool, more
 // word reads a text that must be one of all; its error names only the words in listed.
 func (r *reader) word(v value, path string, listed, all []string) string {
 	at := slices.IndexFunc(all, func(word string) bool { return todo.Fold(word) == todo.Fold(v.text) })
+	received := v.name()
 	switch {
 	case v.kind == '"' && at >= 0:
 		return all[at]
-	case v.kind == '"':
-		r.problemf(path, r.words.WrongType, todo.Quote(listed), "'"+unquotedExcerpt(v.text)+"'")
 	case v.kind == 0:
 		r.problem(path, r.words.Required)
-	default:
-		r.problemf(path, r.words.WrongType, todo.Quote(listed), v.name())
+		return ""
+	case v.kind == '"':
+		received = "'" + unquotedExcerpt(v.text) + "'"
 	}
+	r.problemf(path, r.words.WrongType, "'"+strings.Join(listed, "' | '")+"'", received)
 	return ""
 }
 

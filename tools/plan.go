@@ -64,6 +64,7 @@ type updateTodoInput struct {
 	Status string `json:"status" jsonschema:"enum=running,enum=completed,enum=failed,description=What it becomes"`
 }
 
+// readUpdateTodo reads update_todo, which sets one step's status, only forwards, and perhaps its reason (P2, P4).
 func readUpdateTodo(r *reader, args value) *Call {
 	id := r.id(args.get("id"), "id", true)
 	status, words := args.get("status"), []string{"running", "completed", "failed"} // a step cannot become pending
@@ -71,31 +72,28 @@ func readUpdateTodo(r *reader, args value) *Call {
 		r.sentence(r.words.UnknownStatus, unquotedExcerpt(cmp.Or(status.text, status.name())), strings.Join(words, ", "))
 	}
 	reason := r.detail(args, "", todo.MaxText, "reason")
-	change := func(d *todo.Draft) error { return setStepStatus(d, id, status.text, reason, r.words) }
+	change := func(d *todo.Draft) error {
+		view := planView()
+		item, ok := d.Item(id)
+		if !ok {
+			return refuse("%s\n%s", noItem(r.words, d, id), planText(r.words, todo.Snapshot{Items: d.Items()}))
+		}
+		becomes, _ := view.Core(status.text)
+		switch current := view.Words[item.Status]; current {
+		case status.text:
+			becomes = item.Status // keep another core status with the same word
+		case "completed", "failed":
+			return refuse(r.words.Backwards, item.ID, unquotedExcerpt(item.Text), current, status.text)
+		}
+		d.Put(todo.CoreView(), todo.Line{ID: id, Status: string(becomes), Reason: reason})
+		noteEarly(d, r.words)
+		return nil
+	}
 	updated := func(o board.Outcome) string {
 		item, _ := o.After.Item(id)
 		return fmt.Sprintf(r.words.Updated, item.ID, item.Text, planView().Words[item.Status]) + "\n" + planText(r.words, o.After)
 	}
 	return &Call{Target: board.Target{Item: id}, answer: updated, Change: change}
-}
-
-// setStepStatus sets one step's status, only forwards, and its reason unless that is empty (P2, P4).
-func setStepStatus(d *todo.Draft, id, word, reason string, words *prompts.Words) error {
-	view := planView()
-	item, ok := d.Item(id)
-	if !ok {
-		return refuse("%s\n%s", noItem(words, d, id), planText(words, todo.Snapshot{Items: d.Items()}))
-	}
-	status, _ := view.Core(word)
-	switch current := view.Words[item.Status]; current {
-	case word:
-		status = item.Status // keep another core status with the same word
-	case "completed", "failed":
-		return refuse(words.Backwards, item.ID, unquotedExcerpt(item.Text), current, word)
-	}
-	d.Put(todo.CoreView(), todo.Line{ID: id, Status: string(status), Reason: reason})
-	noteEarly(d, words)
-	return nil
 }
 
 // refuse returns an [*todo.InputError] with one sentence.

@@ -11,7 +11,6 @@ package todo
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -235,6 +234,3 @@ func (v View) Accepts() []string {
 	}
 	return words
 }
-
-// Quote returns words as errors show them: 'pending' | 'done'.
-func Quote(words []string) string { return "'" + strings.Join(words, "' | '") + "'" }

@@ -55,14 +55,14 @@ type exchange struct {
 	*edge.Request
 	message jsonrpc.Message // zero except for POST
 	peer    server.Peer     // its session is set after the check
-	owner   string          // of the session: principal and subject
+	purpose string          // for which a session id is signed: the session of this principal and subject
 	modern  bool            // the request uses the sessionless protocol
 }
 
 // serve answers a request: it makes the checks that mcp-go lacks and passes the message to the server.
 func (h *handler) serve(w http.ResponseWriter, r *edge.Request) error {
 	version := r.Header.Get(mcp.HeaderProtocolVersion)
-	x := &exchange{Request: r, modern: mcp.IsModernProtocol(version), owner: r.Principal + "\x00" + r.Subject,
+	x := &exchange{Request: r, modern: mcp.IsModernProtocol(version), purpose: "session of " + r.Principal + "\x00" + r.Subject,
 		peer: server.Peer{Identity: r.Identity, Protocol: version, List: cmp.Or(r.URL.Query().Get("list"), r.Header.Get("Todo-List"))}}
 	if folder := r.Header.Get("Todo-Folder"); folder != "" {
 		x.peer.Folder = server.HeaderFolder(folder)
@@ -134,7 +134,7 @@ func (h *handler) check(x *exchange) (status int, refused *jsonrpc.Error) {
 	h.mu.Lock()
 	hasEnded := h.ended[id]
 	h.mu.Unlock()
-	if hasEnded || !h.key.Open(purpose+x.owner, id, &says) { // status 404 makes a client begin a new session
+	if hasEnded || !h.key.Open(x.purpose, id, &says) { // status 404 makes a client begin a new session
 		return http.StatusNotFound, jsonrpc.Refuse(mcp.INVALID_REQUEST, "unknown or ended session: send initialize again")
 	}
 	x.peer.Session, x.peer.Apps, x.peer.Client = id, says.Apps, mcp.Implementation{Name: says.Client, Version: says.Version}
@@ -190,7 +190,7 @@ func (h *handler) post(w http.ResponseWriter, x *exchange) error {
 	case !isRefused && x.message.Method == string(mcp.MethodInitialize):
 		x.Greet(x.peer.Client.Name)
 		says := claims{Nonce: rand.Text(), Client: todo.Cut(x.peer.Client.Name, 64), Version: todo.Cut(x.peer.Client.Version, 32), Apps: x.peer.Apps}
-		w.Header().Set(mcpserver.HeaderKeySessionID, h.key.Sign(purpose+x.owner, says))
+		w.Header().Set(mcpserver.HeaderKeySessionID, h.key.Sign(x.purpose, says))
 	}
 	return edge.WriteJSON(w, http.StatusOK, answer)
 }
@@ -240,7 +240,7 @@ func (h *handler) get(w http.ResponseWriter, x *exchange) error {
 	})
 }
 
-// claims are what a session id says of the session. The id is signed for its owner: so it stays valid after a restart
+// claims are what a session id says of the session. The id is signed for its [exchange.purpose]: so it stays valid after a restart
 // and on every replica with the same key, needs no memory and cannot be forged.
 type claims struct {
 	Nonce   string `json:"n"`
@@ -248,9 +248,6 @@ type claims struct {
 	Version string `json:"v,omitempty"`
 	Apps    bool   `json:"a,omitempty"` // the client shows MCP Apps
 }
-
-// purpose, followed by the owner, is what a session id is signed for.
-const purpose = "session of "
 
 func (h *handler) end(session string) {
 	h.mu.Lock()
