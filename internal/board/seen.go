@@ -122,12 +122,9 @@ const seenTick = 5 * time.Minute
 
 // see stores what a chat has seen. It returns [ErrNotFound] for a list that is not one of these.
 func (l Lists) see(ctx context.Context, tx Tx, s Seen) error {
-	known, err := tx.Seen(ctx, s.Key)
-	if err == nil && !slices.ContainsFunc(known, func(k Seen) bool { return k.List == s.List }) {
-		var list todo.Snapshot
-		if list, err = tx.Load(ctx, s.List, 0); err == nil && !l.owns(list) {
-			err = errNoSnapshot
-		}
+	list, err := tx.Load(ctx, s.List, 0)
+	if err == nil && !l.owns(list) {
+		err = errNoSnapshot
 	}
 	if err == nil {
 		err = tx.See(ctx, s)
