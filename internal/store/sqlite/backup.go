@@ -26,9 +26,7 @@ func (s *Store) BackUp(ctx context.Context, to string, found func(problem string
 		if err != nil {
 			err = fmt.Errorf("back up store: %w", err)
 		}
-		for _, suffix := range []string{"", "-wal", "-shm"} {
-			_ = os.Remove(part + suffix)
-		}
+		_ = os.Remove(part)
 	}()
 	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
 		return 0, errors.Join(err, fmt.Errorf("%s is there already: name another file, or move it away", to))
@@ -36,18 +34,15 @@ func (s *Store) BackUp(ctx context.Context, to string, found func(problem string
 	if err := os.WriteFile(part, nil, 0o600); err != nil { // SQLite writes into an empty file
 		return 0, err
 	}
-	db, err := openDatabase(s.path, 1, "mode=rw", "busy_timeout(10000)")
+	db, err := openDatabase(s.path, 1, "mode=rw", "busy_timeout(10000)", "synchronous(FULL)", "fullfsync(1)")
 	if err != nil {
 		return 0, err
 	}
-	_, err = db.ExecContext(ctx, `VACUUM INTO ?`, part)
+	_, err = db.ExecContext(ctx, `VACUUM INTO ?`, part) // which syncs the copy
 	if err = errors.Join(describe(s.path, err), db.Close()); err != nil {
 		return 0, err
 	}
 	if revisions, err = check(ctx, part, found); err == nil {
-		err = syncFile(part)
-	}
-	if err == nil {
 		err = os.Rename(part, to)
 	}
 	atomicfile.SyncFolder(filepath.Dir(to))
@@ -138,14 +133,6 @@ func check(ctx context.Context, path string, found func(string)) (revisions int,
 	}
 	revisions, err = s.Check(ctx, found)
 	return revisions, errors.Join(err, s.Close())
-}
-
-func syncFile(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }
 
 // Check is [tables.Reader.Check], and lets SQLite check its own structures.
