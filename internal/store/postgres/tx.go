@@ -96,25 +96,19 @@ func (t *tx) begin(ctx context.Context, key board.Key) error {
 	// Each of the following statements sees what was committed before the lock was granted.
 	if todo.IsChatID(key.Chat) {
 		t.pending.Queue(numbered(queries().ChatOf), plain(key.Chat)).Query(func(found pgx.Rows) error {
-			all, err := tables.Collect(found, tables.ScanChat)
-			if errors.Is(err, board.ErrDamaged) {
-				all, err = nil, nil // it counts as none
-			}
+			all, _, err := tables.Good(&t.store.Health, found, tables.ScanChat)
 			t.Memory.Chats[key.Chat] = append(all, todo.Chat{})[0]
 			return err
 		})
 	}
 	of := []any{plain(key.Principal), plain(key.Chat), key.Mirrors}
 	t.pending.Queue(numbered(queries().SeenBy), of...).Query(func(found pgx.Rows) (err error) {
-		t.Memory.Seen[key], err = tables.Collect(found, tables.ScanSeen)
+		t.Memory.Seen[key], _, err = tables.Good(&t.store.Health, found, tables.ScanSeen)
 		return err
 	})
 	t.pending.Queue(numbered(queries().Newest)+` WHERE l.id = coalesce(nullif(todo_mcp.held($1, $2, $3), ''), $2)`, of...).Query(func(found pgx.Rows) error {
-		all, err := tables.Collect(found, tables.ScanSnapshot)
-		if errors.Is(err, board.ErrDamaged) {
-			return nil // a method that needs that list returns the error
-		}
-		for _, s := range all {
+		all, _, err := tables.Good(&t.store.Health, found, tables.ScanSnapshot)
+		for _, s := range all { // not a damaged one: a method that needs that returns the error
 			t.Memory.Lists[s.List.ID] = s
 		}
 		return err

@@ -169,15 +169,10 @@ func (s *Store) stat() (fs.FileInfo, error) {
 
 // SessionKey returns the stored key that signs session ids. If there is none, it first stores fresh as the key.
 func (s *Store) SessionKey(ctx context.Context, fresh []byte) (key []byte, err error) {
-	err = s.query(ctx, "read session key", `SELECT session_key FROM store`, nil, func(rows tables.Rows) error {
-		if rows.Next() {
-			return rows.Scan(&key)
-		}
-		return rows.Err()
-	})
+	key, err = tables.Value[[]byte](ctx, s.Reader, "read session key", `SELECT session_key FROM store`)
 	if err == nil && key == nil {
 		err = s.Update(ctx, board.Key{}, func(t board.Tx) error { // another process may have set it meanwhile
-			return t.(*writer).scan(`UPDATE store SET session_key = coalesce(session_key, ?) RETURNING session_key`, []any{fresh}, &key)
+			return t.(*writer).Scan(ctx, `UPDATE store SET session_key = coalesce(session_key, ?) RETURNING session_key`, []any{fresh}, &key)
 		})
 	}
 	return key, err

@@ -318,7 +318,8 @@ func TestAging(t *testing.T) {
 			defer db.Close()
 			db.SetMaxOpenConns(1)
 			rows := checktest.Must(db.Query(queries().AllSeen))(t)
-			all := checktest.Must(tables.Collect(rows, tables.ScanSeen))(t)
+			all, _, err := tables.Good(&tables.Health{}, rows, tables.ScanSeen)
+			checktest.Check(t, err)
 			for _, c := range all {
 				c.At = c.At.Add(-by)
 				checktest.Must(db.Exec(`UPDATE seen SET at = ?, sum = todo_sum(?, ?, ?, ?, ?, ?, ?, ?, ?) WHERE principal = ? AND chat = ? AND list = ?`,

@@ -30,14 +30,10 @@ func (w *writer) Remove(query string, args ...any) error {
 	return err
 }
 
-func (w *writer) Scan(_ context.Context, query string, args []any, into ...any) error {
-	return w.scan(query, args, into...)
-}
-
 // NextSeq implements [tables.DB]. No Seq is given twice, not even if its row was removed.
 func (w *writer) NextSeq() (seq int64, err error) {
 	if seq = w.seq; seq == 0 {
-		err = w.scan(lastSeq, nil, &seq)
+		err = w.Scan(context.Background(), lastSeq, nil, &seq)
 	}
 	w.seq = seq + 1
 	return seq + 1, err
@@ -98,8 +94,8 @@ func (s *statements) Exec(query string, args ...any) error {
 	return err
 }
 
-// scan reads the only row of a query, or returns [sql.ErrNoRows].
-func (s *statements) scan(query string, args []any, into ...any) error {
+// Scan implements [tables.DB]. It runs on when its context ends, see [writer.read].
+func (s *statements) Scan(_ context.Context, query string, args []any, into ...any) error {
 	return s.query(context.Background(), query, args, func(rows tables.Rows) error {
 		if !rows.Next() {
 			return cmp.Or(rows.Err(), sql.ErrNoRows)

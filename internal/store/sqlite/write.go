@@ -293,7 +293,7 @@ func (w *writer) beginTx() error {
 	var now int64
 	err := w.Exec(`BEGIN IMMEDIATE`)
 	if err == nil {
-		err = w.scan(`PRAGMA data_version`, nil, &now)
+		err = w.Scan(context.Background(), `PRAGMA data_version`, nil, &now)
 	}
 	if err == nil && now != w.seen {
 		err = w.notice(now)
@@ -308,7 +308,7 @@ func (w *writer) beginTx() error {
 func (w *writer) notice(now int64) error {
 	w.forget()
 	var version int
-	if err := w.scan(`PRAGMA user_version`, nil, &version); err != nil {
+	if err := w.Scan(context.Background(), `PRAGMA user_version`, nil, &version); err != nil {
 		return err
 	}
 	if version > len(steps) {

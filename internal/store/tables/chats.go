@@ -80,7 +80,7 @@ func (r Reader) Chats(ctx context.Context, q board.ChatQuery) ([]todo.Chat, erro
 
 // Named implements [board.Reader].
 func (r Reader) Named(ctx context.Context, principal, name string) (string, error) {
-	return value[string](ctx, r, "read name", `SELECT list FROM main.names WHERE principal = ? AND name = ?`, principal, name)
+	return Value[string](ctx, r, "read name", `SELECT list FROM main.names WHERE principal = ? AND name = ?`, principal, name)
 }
 
 // SetName implements [board.Tx].
@@ -93,7 +93,7 @@ func (s *Saver) SetName(ctx context.Context, principal, name, list string) error
 
 // Keyed implements [board.Reader].
 func (r Reader) Keyed(ctx context.Context, k board.ChatKey) (string, error) {
-	return value[string](ctx, r, "read key", `SELECT chat FROM main.keys WHERE principal = ? AND member = ? AND kind = ? AND text = ?
+	return Value[string](ctx, r, "read key", `SELECT chat FROM main.keys WHERE principal = ? AND member = ? AND kind = ? AND text = ?
 		AND CAST(until AS bigint) > ?`, append(keyValues(k), record.UnixNano(time.Now()))...)
 }
 

@@ -36,8 +36,8 @@ type Reader struct {
 // NewReader returns a reader that reads with query.
 func NewReader(sql *SQL, query Query, health *Health) Reader { return Reader{sql, query, health} }
 
-// value runs a query and returns the only column of its first row; the zero value without a row.
-func value[T any](ctx context.Context, r Reader, what, sql string, args ...any) (found T, err error) {
+// Value runs a query and returns the only column of its first row; the zero value without a row.
+func Value[T any](ctx context.Context, r Reader, what, sql string, args ...any) (found T, err error) {
 	return found, r.query(ctx, what, sql, args, func(rows Rows) error {
 		if rows.Next() {
 			return rows.Scan(&found)
@@ -46,35 +46,28 @@ func value[T any](ctx context.Context, r Reader, what, sql string, args ...any) 
 	})
 }
 
-// Collect reads all rows.
-func Collect[T any](rows Rows, scan func(Rows) (T, error)) (found []T, err error) {
+// Good reads all rows. It returns the undamaged ones, and the number of damaged ones, which it notes in health.
+func Good[T any](health *Health, rows Rows, scan func(Rows) (T, error)) (found []T, damaged int, err error) {
 	for rows.Next() {
 		one, err := scan(rows)
-		if err != nil {
-			return nil, err
+		switch {
+		case errors.Is(err, board.ErrDamaged):
+			health.note(err)
+			damaged++
+		case err != nil:
+			return nil, 0, err
+		default:
+			found = append(found, one)
 		}
-		found = append(found, one)
 	}
-	return found, rows.Err()
+	return found, damaged, rows.Err()
 }
 
-// good returns the undamaged rows of a query, and the number of damaged ones.
+// good is [Good] of the rows of a query.
 func good[T any](ctx context.Context, r Reader, what, sql string, scan func(Rows) (T, error), args ...any) (found []T, damaged int, err error) {
-	err = r.query(ctx, what, sql, args, func(rows Rows) error {
-		found, damaged = nil, 0
-		for rows.Next() {
-			one, err := scan(rows)
-			switch {
-			case errors.Is(err, board.ErrDamaged):
-				r.health.note(err)
-				damaged++
-			case err != nil:
-				return err
-			default:
-				found = append(found, one)
-			}
-		}
-		return rows.Err()
+	err = r.query(ctx, what, sql, args, func(rows Rows) (err error) {
+		found, damaged, err = Good(r.health, rows, scan)
+		return err
 	})
 	return found, damaged, err
 }
@@ -119,7 +112,7 @@ func (r Reader) History(ctx context.Context, list string, after int64, limit int
 
 // Position implements [board.Store].
 func (r Reader) Position(ctx context.Context) (int64, error) {
-	return value[int64](ctx, r, "read position", r.sql.of.Position)
+	return Value[int64](ctx, r, "read position", r.sql.of.Position)
 }
 
 // Find implements [board.Reader]. With OldestFirst it leaves out lists with a Seq of [Dialect.Settled] or above: a save
