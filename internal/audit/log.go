@@ -55,13 +55,6 @@ func (path File) Write(lines []byte) (n int, err error) {
 // Check returns an error if the log cannot be written. It writes nothing but, after a failure, a line break.
 func (l *Log) Check() error { return l.append(nil) }
 
-// Failed reports whether the last write to the log failed.
-func (l *Log) Failed() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.failed
-}
-
 // append writes whole lines. After a failure it begins with a line break, since a part of a line may stand there: other
 // processes may append to the file meanwhile, so it cannot be cut off.
 func (l *Log) append(lines []byte) error {

@@ -122,7 +122,7 @@ func (s *script) run(words []string) string {
 		subs, _, err := lists.Together(s.t.Context(), s.load(words[1]))
 		checkErr(s.t, err)
 		chain := must(lists.Chain(s.t.Context(), s.id(words[1])))(s.t)
-		out := fmt.Sprint("followed by ", s.number(chain.Newest()), "; sub-agents")
+		out := fmt.Sprint("followed by ", s.number(chain.Newest), "; sub-agents")
 		for _, l := range subs {
 			out += fmt.Sprint(" ", s.number(l.List.ID))
 		}
@@ -216,7 +216,7 @@ func (s *script) follows(chain *board.Chain) string {
 			out += fmt.Sprint(n+1, " ")
 		}
 	}
-	return out + fmt.Sprint("from ", slices.Index(s.ids, chain.Newest())+1)
+	return out + fmt.Sprint("from ", slices.Index(s.ids, chain.Newest)+1)
 }
 
 // load returns a list as a board shows it, also a deleted one.

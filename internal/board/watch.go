@@ -82,24 +82,24 @@ func (f *Follower) Close() {
 // Chain is the list with an id or a name, and the lists that come after it in its conversation. Front ends follow a
 // chain. The zero Chain has all lists. It is safe for concurrent use.
 type Chain struct {
+	Newest string // the id of the last list that the chain had when it was made; if it had none, the wanted id or name
 	wanted string
 
-	mu     sync.Mutex
-	ids    map[string]bool
-	newest string
+	mu  sync.Mutex
+	ids map[string]bool
 }
 
 // Chain returns the chain of the list with an id or a name, which need not exist yet. An empty wanted means all lists.
 func (l Lists) Chain(ctx context.Context, wanted string) (*Chain, error) {
-	c := &Chain{wanted: wanted, ids: map[string]bool{wanted: true}, newest: wanted}
+	c := &Chain{wanted: wanted, ids: map[string]bool{wanted: true}, Newest: wanted}
 	if wanted == "" {
 		return c, nil
 	}
 	held, err := l.held(ctx, l.id.Principal, wanted)
 	for _, h := range held {
 		if h[0].List != wanted {
-			c.newest = h[0].List
-			c.ids[c.newest] = true
+			c.Newest = h[0].List
+			c.ids[c.Newest] = true
 		}
 	}
 	return c, err
@@ -143,9 +143,6 @@ func (l Lists) Plans(ctx context.Context, list string, newest todo.List, most in
 	slices.Reverse(plans)
 	return plans, err
 }
-
-// Newest returns the id of the last list that the chain had when it was made; if it had none, the wanted id or name.
-func (c *Chain) Newest() string { return c.newest }
 
 // Has reports whether a list is in the chain. It adds the list to the chain if its Previous is in it.
 func (c *Chain) Has(l todo.List) bool {

@@ -361,7 +361,7 @@ func workspaceList(r *edge.Request, wanted string) (todo.Snapshot, error) {
 		return todo.Snapshot{}, err
 	}
 	if wanted != "" {
-		if l, err := r.Lists.Load(r.Context(), chain.Newest(), 0); !errors.Is(err, board.ErrNotFound) {
+		if l, err := r.Lists.Load(r.Context(), chain.Newest, 0); !errors.Is(err, board.ErrNotFound) {
 			return l, err
 		}
 	}

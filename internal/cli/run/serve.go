@@ -247,8 +247,8 @@ func (a *service) measure(b *board.Board, e *edge.Edge) {
 	a.Metrics.Gauge("todo_streams_open", "Open event streams, of pages, front ends and MCP clients.",
 		func() float64 { return float64(e.OpenStreams()) })
 	if a.Audit != nil {
-		a.Metrics.Gauge("todo_audit_failed", "1 if the audit log could not be written when it was tried last, else 0.", func() float64 {
-			if a.Audit.Failed() {
+		a.Metrics.Gauge("todo_audit_failed", "1 if the audit log cannot be written, else 0.", func() float64 {
+			if a.Audit.Check() != nil {
 				return 1
 			}
 			return 0
