@@ -9,6 +9,7 @@
 package board
 
 import (
+	"context"
 	"crypto/rand"
 	"strings"
 	"sync"
@@ -47,7 +48,8 @@ func NewBoard(store Store, opts ...Option) *Board {
 	for _, opt := range opts {
 		opt(b)
 	}
-	b.feed = newFeed(store, b.process)
+	b.feed = &feed{store: store, process: b.process, followers: make(map[*Follower]struct{})}
+	b.feed.open, b.feed.close = context.WithCancel(context.Background())
 	return b
 }
 

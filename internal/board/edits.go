@@ -19,7 +19,10 @@ func (l Lists) Edit(ctx context.Context, list string, e todo.Edit, by todo.Write
 		return Outcome{}, ErrNotFound // Apply would begin a list
 	}
 	by.Person = true
-	operation := operationOf(list, e)
+	w := Write{Target: Target{List: list, deleted: !e.OfItems()}, Writer: by}
+	if e.Operation != "" {
+		w.Operation = todo.Operation{ID: "edit:" + todo.Cut(e.Operation, 64), Digest: todo.Digest(fmt.Sprintf("%s %+v", list, e))}
+	}
 	if e.After || e.Later != nil {
 		s, err := l.load(ctx, list, 0)
 		if err != nil {
@@ -31,8 +34,7 @@ func (l Lists) Edit(ctx context.Context, list string, e todo.Edit, by todo.Write
 			e = e.AtOnce()
 		}
 	}
-	w := Write{Target: Target{List: list, deleted: !e.OfItems()}, Writer: by, Operation: operation,
-		Change: func(d *todo.Draft) error { return d.Edit(e) }}
+	w.Change = func(d *todo.Draft) error { return d.Edit(e) }
 	if e.OfItems() && e.Do != todo.EditNow { // EditNow moves what waits now, seen by the person or not
 		w.Seen = e.Seen
 	}
@@ -77,14 +79,6 @@ func (l Lists) undoing(ctx context.Context, list string, from, seen int64) (todo
 	old, err := l.Load(ctx, list, from)
 	saw, failed := l.Load(ctx, list, seen)
 	return func(d *todo.Draft) error { d.Undo(old, saw); return nil }, cmp.Or(err, failed)
-}
-
-// operationOf returns the operation of an edit of a list; zero when the edit has no id.
-func operationOf(list string, e todo.Edit) todo.Operation {
-	if e.Operation == "" {
-		return todo.Operation{}
-	}
-	return todo.Operation{ID: "edit:" + todo.Cut(e.Operation, 64), Digest: todo.Digest(fmt.Sprintf("%s %+v", list, e))}
 }
 
 // hasDue reports whether items wait for the end of a turn although it has ended, or no turn is known to be under way.

@@ -25,12 +25,6 @@ type feed struct {
 	running   sync.WaitGroup
 }
 
-func newFeed(store Store, process string) *feed {
-	f := &feed{store: store, process: process, followers: make(map[*Follower]struct{})}
-	f.open, f.close = context.WithCancel(context.Background())
-	return f
-}
-
 // follow returns a follower of what is saved, or called, from now on. The first one waits for the store, a second at most.
 func (f *feed) follow(calls bool, want func(todo.Snapshot) bool) *Follower {
 	w := &Follower{feed: f, want: want, calls: calls, ready: make(chan struct{}, 1), waiting: make(map[string]arrival)}

@@ -232,7 +232,9 @@ func (a *attempt) save(ctx context.Context, draft *todo.Draft, report todo.Repor
 	}
 	if err == nil && a.putsAway {
 		report.PutAway = a.current.PutAway()
-		err = a.archive(ctx, a.current, after.List.ID, a.Writer)
+		draft := todo.NewDraft(a.current, a.at)
+		draft.Archive(true, after.List.ID)
+		_, err = a.saveBeside(ctx, draft, a.Writer)
 	}
 	if a.Operation.Digest != "" && changed {
 		after.Report = report
@@ -262,7 +264,7 @@ func (a *attempt) save(ctx context.Context, draft *todo.Draft, report todo.Repor
 func (a *attempt) takeLater(ctx context.Context, to *todo.Snapshot) error {
 	to.Later = slices.Concat(to.Later, a.current.Later)
 	if a.current.Later = nil; a.putsAway {
-		return nil // archive saves it
+		return nil // it is saved as it is put away
 	}
 	_, err := a.saveBeside(ctx, todo.NewDraft(a.current, a.at), a.Writer)
 	return err
@@ -272,14 +274,6 @@ func (a *attempt) takeLater(ctx context.Context, to *todo.Snapshot) error {
 func (a *attempt) saveBeside(ctx context.Context, draft *todo.Draft, by todo.Writer) (todo.Snapshot, error) {
 	by.Process = a.board.process
 	return a.tx.Save(ctx, draft.Snapshot(by, todo.Operation{}))
-}
-
-// archive puts a list away; replacedBy is the id of the list with which its conversation goes on instead, or empty.
-func (a *attempt) archive(ctx context.Context, list todo.Snapshot, replacedBy string, by todo.Writer) error {
-	draft := todo.NewDraft(list, a.at)
-	draft.Archive(true, replacedBy)
-	_, err := a.saveBeside(ctx, draft, by)
-	return err
 }
 
 // alsoSubLists makes an edit of the lists of a main list's sub-agents, where it changes them. A deleted main list stays

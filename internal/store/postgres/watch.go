@@ -43,17 +43,16 @@ func (s *Store) Attend(process string) (leave func(), err error) {
 	ctx, stop := context.WithCancel(s.life.Open)
 	s.sayAlive(ctx, process)
 	s.alive.forget()
-	done := make(chan struct{})
-	go func() {
+	var renewing sync.WaitGroup
+	renewing.Go(func() {
 		defer s.life.Work.Done()
-		defer close(done)
 		for board.Sleep(ctx, sayAliveEvery) {
 			s.sayAlive(ctx, process)
 		}
-	}()
+	})
 	return func() {
 		stop()
-		<-done
+		renewing.Wait()
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		_ = s.exec(ctx, "leave", `DELETE FROM todo_mcp.processes WHERE id = $1`, process)

@@ -206,20 +206,21 @@ func (s *Store) query(ctx context.Context, what, query string, args []any, read 
 		}
 		return err
 	}
-	for isLocked := false; ; isLocked = true {
-		err, ended := try(), ctx.Err()
-		switch isBusy := err != nil && busy(err); {
-		case ended != nil && (isLocked || isBusy):
-			return fmt.Errorf("%s: %w: another program has %s locked; end it, or name another store with --store", what, ended, s.path)
-		case ended != nil: // it explains an interrupted query
-			return fmt.Errorf("%s: %w", what, ended)
-		case err == nil:
-			return nil
-		case !isBusy:
-			return fmt.Errorf("%s: %w", what, err)
-		}
-		time.Sleep(2 * time.Millisecond)
+	err := try()
+	isLocked := busy(err)
+	for busy(err) && board.Sleep(ctx, 2*time.Millisecond) {
+		err = try()
 	}
+	switch ended := ctx.Err(); {
+	case ended != nil && isLocked:
+		err = fmt.Errorf("%w: another program has %s locked; end it, or name another store with --store", ended, s.path)
+	case ended != nil: // it explains an interrupted query
+		err = ended
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
 }
 
 func init() {
