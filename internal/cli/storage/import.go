@@ -136,7 +136,8 @@ func (i importer) here(ctx context.Context, l todo.List) (todo.Snapshot, error) 
 	return found, board.PassOver(err)
 }
 
-// write saves the missing revisions of an export that was checked. An error says how many were saved; the same import then continues there.
+// write saves the missing revisions of an export that was checked. An error says how many were saved; the same import
+// then continues there.
 func (i importer) write(ctx context.Context, in io.Reader, missing int64) error {
 	var some []todo.Snapshot // the next to save, of one list
 	saved := 0

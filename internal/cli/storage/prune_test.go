@@ -13,32 +13,22 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/cli"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/internal/store/sqlite"
-	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// What was told is noted for an hour: what is older goes with the next note, whoever's it is,
-// and with prune, also where no list goes.
+// What was told is noted for an hour: what is older goes with the next note, whoever's it is.
 func TestOldNotesGo(t *testing.T) {
-	for what, remove := range map[string]func(t *testing.T, store string){
-		"a note": func(t *testing.T, store string) { note(t, store, "ann", "new") },
-		"prune": func(t *testing.T, store string) {
-			programtest.Succeeds(t, "prune", "--yes", "--store", "sqlite:"+store)
-		},
-	} {
-		store := filepath.Join(t.TempDir(), "todo.db")
-		programtest.Succeeds(t, "TodoWrite", servertest.Todos("pending", "A"), "--store", "sqlite:"+store)
-		for n, whose := range []string{"", "ann", "bob"} {
-			note(t, store, whose, fmt.Sprint("old", n))
-		}
-		db := checktest.Must(sql.Open("sqlite", store))(t)
-		checktest.Must(db.Exec(`UPDATE keys SET until = ?`, time.Now().Add(-time.Minute).UnixNano()))(t)
-		checktest.Check(t, db.Close())
-		if n := oldNotes(t, store); n < 3 {
-			t.Fatalf("%d old notes", n)
-		}
-		if remove(t, store); oldNotes(t, store) != 0 {
-			t.Errorf("%s leaves %d notes of long ago", what, oldNotes(t, store))
-		}
+	store := filepath.Join(t.TempDir(), "todo.db")
+	for n, whose := range []string{"", "ann", "bob"} {
+		note(t, store, whose, fmt.Sprint("old", n))
+	}
+	db := checktest.Must(sql.Open("sqlite", store))(t)
+	checktest.Must(db.Exec(`UPDATE keys SET until = ?`, time.Now().Add(-time.Minute).UnixNano()))(t)
+	checktest.Check(t, db.Close())
+	if n := oldNotes(t, store); n < 3 {
+		t.Fatalf("%d old notes", n)
+	}
+	if note(t, store, "ann", "new"); oldNotes(t, store) != 0 {
+		t.Errorf("%d notes of long ago are left", oldNotes(t, store))
 	}
 }
 

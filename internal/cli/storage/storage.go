@@ -163,7 +163,7 @@ func Prune(fs *flag.FlagSet) app.Run {
 }
 
 // prune deletes for good the lists that did not change for the given age. Open lists stay unless another list replaced
-// them or open is true. It also makes the store drop expired keys. With dry it only prints the lists.
+// them or open is true. With dry it only prints the lists.
 func prune(ctx context.Context, a *app.App, st *store.Opened, lists board.Lists, age time.Duration, open, dry, yes bool) error {
 	stays := func(l todo.Snapshot) bool {
 		return time.Since(l.Updated) < age || l.Open() && l.ReplacedBy == "" && !open
@@ -204,11 +204,6 @@ func prune(ctx context.Context, a *app.App, st *store.Opened, lists board.Lists,
 	n, err := lists.Purge(ctx, app.CommandLine("prune"), ids...)
 	if err != nil {
 		return err
-	}
-	if n == 0 { // a write drops expired notes, as a purge does
-		if err := lists.TryWrite(ctx); err != nil && board.KindOf(err) != board.KindFull {
-			return err
-		}
 	}
 	if st.File != nil {
 		err = st.File.Compact(ctx)
