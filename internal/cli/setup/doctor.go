@@ -274,8 +274,6 @@ func (r *report) lookAtCommand(ctx context.Context, m install.Machine, where, ag
 	path, err := m.LookPath(s.Command)
 	isThis := install.IsSameFile(path, m.Executable)
 	switch {
-	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist):
-		r.add(problem, again, "%s: there is no such program", where)
 	case !r.must(err, again, where+": "):
 	case r.keepsElsewhere(s.Args):
 		r.add(warning, "give all clients the same --store, or none", "%s keeps its lists in another store than the one above", where)
