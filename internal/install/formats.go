@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/pelletier/go-toml/v2"
 )
 
@@ -173,18 +173,13 @@ var (
 )
 
 func plugin(host, command string, kinds []Kind) string {
-	quoted, _ := json.Marshal(command) // a JSON string is a JavaScript string
-	all, _ := json.Marshal(kinds)
-	return strings.NewReplacer(`"todo-mcp hook"`, string(quoted), "const kinds = []", "const kinds = "+string(all),
+	quoted, _ := inLine(command) // a JSON string is a JavaScript string
+	all, _ := inLine(kinds)
+	return strings.NewReplacer(`"todo-mcp hook"`, quoted, "const kinds = []", "const kinds = "+all,
 		`const host = "opencode"`, `const host = "`+host+`"`).Replace(opencodePlugin)
 }
 
 const sidebarCommand = "show --json" // the command whose output the sidebar draws
-
-func sidebar(command string) string {
-	quoted, _ := json.Marshal(command)
-	return strings.Replace(sidebarPlugin, `"todo-mcp `+sidebarCommand+`"`, string(quoted), 1)
-}
 
 var kindsLine = regexp.MustCompile(`(?m)^const kinds = (\[.*\])$`)
 

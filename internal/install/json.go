@@ -31,9 +31,9 @@ func (o object) MarshalJSONTo(out *jsontext.Encoder) error {
 	return errors.Join(err, out.WriteToken(jsontext.EndObject))
 }
 
-// inLine returns a value as one line of JSON.
+// inLine returns a value as one line of JSON. What is not UTF-8 in it is replaced, as in the path of a program.
 func inLine(value any) (string, error) {
-	text, err := json.Marshal(value, json.Deterministic(true), jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true))
+	text, err := json.Marshal(value, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true))
 	return string(text), err
 }
 
