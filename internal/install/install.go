@@ -111,8 +111,7 @@ func (c Client) Look(m Machine, o Options) (State, error) {
 	if f.entry != nil {
 		s.Name, s.Server = f.name, read(f.entry)
 		s.Disabled = f.entry["disabled"] == true || f.entry["enabled"] == false
-		e, path, value, _ := c.permission(m, o, f.name, &Change{File: s.File, edits: []*edit{f.edit}}) // a broken file has none
-		s.Allowed = e != nil && at(e.root, path) == value
+		s.Allowed, _ = c.allow(m, o, f.name, nil, &Change{File: s.File, edits: []*edit{f.edit}})
 	}
 	hooksErr := c.lookForHooks(m, o, &s, f.root)
 	return s, cmp.Or(err, hooksErr)
@@ -233,7 +232,7 @@ func (c Client) Install(m Machine, o Options) (Change, error) {
 			change.note("its file is not edited: add this to it")
 		}
 		if err == nil {
-			err = c.allow(m, o, f.name, o.Allow, change)
+			_, err = c.allow(m, o, f.name, o.Allow, change)
 		}
 		if err != nil || o.Hooks == nil {
 			return err
@@ -265,7 +264,7 @@ func (c Client) Uninstall(m Machine, o Options) (Change, error) {
 			}
 		}
 		for _, name := range append(f.names, f.name) {
-			if err := c.allow(m, o, name, new(bool), change); err != nil {
+			if _, err := c.allow(m, o, name, new(bool), change); err != nil {
 				return err
 			}
 		}
@@ -273,15 +272,17 @@ func (c Client) Uninstall(m Machine, o Options) (Change, error) {
 	})
 }
 
-// permission returns the setting with which a client runs a server's tools without asking: the edit of its
-// file, its path and its value. The edit is nil for a client that has no such setting.
-func (c Client) permission(m Machine, o Options, name string, change *Change) (e *edit, path []any, value any, err error) {
+// allow adds to a change the setting that a client runs a server's tools without asking, or removes it; nil keeps it.
+// It reports whether the file has the setting before.
+func (c Client) allow(m Machine, o Options, name string, allows *bool, change *Change) (had bool, err error) {
 	if c.Allow.Path == "" {
-		return nil, nil, nil, nil
+		return false, nil
 	}
+	var path []any
+	var value any
 	text := strings.NewReplacer("NAME", name)
 	_ = json.Unmarshal([]byte(text.Replace(c.Allow.Value)), &value) // a constant
-	e, err = change.edit(o, cmp.Or(m.place(c.Allow.File), change.File))
+	e, err := change.edit(o, cmp.Or(m.place(c.Allow.File), change.File))
 	for key := range strings.SplitSeq(text.Replace(c.Allow.Path), "/") {
 		path = append(path, key)
 	}
@@ -289,22 +290,17 @@ func (c Client) permission(m Machine, o Options, name string, change *Change) (e
 		items, _ := at(e.root, path[:n]).([]any)
 		path[n] = slices.Index(items, value) // -1 is newItem
 	}
-	e.ours = e.ours || at(e.root, path) == value
-	return e, path, value, err
-}
-
-// allow adds to a change the setting that a client runs a server's tools without asking, or removes it; nil keeps it.
-func (c Client) allow(m Machine, o Options, name string, allows *bool, change *Change) error {
-	e, path, value, err := c.permission(m, o, name, change)
+	had = at(e.root, path) == value
+	e.ours = e.ours || had
 	switch {
-	case allows == nil || e == nil:
-		return nil
-	case err != nil || !*allows && at(e.root, path) != value:
-		return err
+	case allows == nil:
+		return had, nil
+	case err != nil || !*allows && !had:
+		return had, err
 	case !*allows:
 		value = nil
 	}
-	return e.set(value, path...)
+	return had, e.set(value, path...)
 }
 
 // change opens the client's file, lets plan edit it, and returns the edits that change something.
