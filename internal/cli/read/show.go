@@ -38,17 +38,16 @@ func Show(fs *flag.FlagSet) app.Run {
 		if *claudeCode || *format == "statusline" {
 			return statusLine(ctx, a, args, *claudeCode, int(*width))
 		}
-		if *chat != "" {
-			return a.OnLists(func(lists board.Lists) error {
-				list, err := lists.Current(ctx, board.Target{Conversation: board.Conversation{Key: todo.ChatKey(*chat)}})
-				if err != nil {
-					return fmt.Errorf("the list of the chat %s: %w", *chat, err)
-				}
-				return show(ctx, a, lists, list, *format)
-			})
+		do := func(lists board.Lists, list todo.Snapshot) error { return show(ctx, a, lists, list, *format) }
+		if *chat == "" {
+			return a.OnList(ctx, args, app.NamedOptions{}, do)
 		}
-		return a.OnList(ctx, args, app.NamedOptions{}, func(lists board.Lists, list todo.Snapshot) error {
-			return show(ctx, a, lists, list, *format)
+		return a.OnLists(func(lists board.Lists) error {
+			list, err := lists.Current(ctx, board.Target{Conversation: board.Conversation{Key: todo.ChatKey(*chat)}})
+			if err != nil {
+				return fmt.Errorf("the list of the chat %s: %w", *chat, err)
+			}
+			return do(lists, list)
 		})
 	}
 }
