@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/todo-mcp/todo-mcp/internal/clients"
@@ -275,7 +276,9 @@ func union(a, b string) string {
 // running returns the kinds of which the file has all hooks.
 func (h hookFile) running(places []place) (all []Kind) {
 	if h.isPlugin() {
-		return h.chosen(pluginKinds(h.root))
+		text, _ := h.root[pluginPath].(string)
+		line := kindsLine.FindString(text)
+		return slices.DeleteFunc(h.chosen(AllKinds()), func(k Kind) bool { return !strings.Contains(line, strconv.Quote(k)) })
 	}
 	for _, k := range h.chosen(AllKinds()) {
 		lacks := slices.ContainsFunc(h.entries, func(e hookEntry) bool {

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/pelletier/go-toml/v2"
 )
 
@@ -181,16 +180,7 @@ func plugin(host, command string, kinds []Kind) string {
 
 const sidebarCommand = "show --json" // the command whose output the sidebar draws
 
-var kindsLine = regexp.MustCompile(`(?m)^const kinds = (\[.*\])$`)
-
-// pluginKinds returns the kinds in the text of a plugin that was read; none if the text has no line for them.
-func pluginKinds(root map[string]any) (kinds []Kind) {
-	text, _ := root[pluginPath].(string)
-	if line := kindsLine.FindStringSubmatch(text); line != nil {
-		_ = json.Unmarshal([]byte(line[1]), &kinds)
-	}
-	return kinds
-}
+var kindsLine = regexp.MustCompile(`(?m)^const kinds = .*$`) // in a plugin
 
 // readPlugin reads a plugin of ours, whose only value is the whole text; nil for another plugin.
 func readPlugin(data []byte) (root map[string]any, err error) {
