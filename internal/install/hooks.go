@@ -25,7 +25,6 @@ const (
 
 const (
 	hooksKey      = "hooks"
-	eventKey      = "event"
 	statusLineKey = "statusLine"
 	versionKey    = "version"
 	pluginsKey    = "plugin"
@@ -186,7 +185,7 @@ func (h hookFile) places() (all []place, err error) {
 	if h.isList() {
 		hooks, _ := h.root[hooksKey].([]any)
 		for n, value := range hooks {
-			event, _ := at(value, []any{eventKey}).(string)
+			event, _ := at(value, []any{"event"}).(string)
 			all = append(all, h.placesIn(value, event, hooksKey, n)...)
 		}
 		return all, nil
@@ -273,10 +272,10 @@ func (h hookFile) install(kinds []Kind) error {
 }
 
 // brief shows the last change as what the hook calls, and at which event. It adds the event to the line before if that
-// has the same call. An empty event changes nothing.
+// has the same call.
 func (h hookFile) brief(calls, event string) {
 	last := len(h.shown) - 1
-	if last < 0 || event == "" {
+	if last < 0 { // the change failed
 		return
 	}
 	line := h.shown[last][:2] + calls + " at "
@@ -331,7 +330,7 @@ func (h hookFile) command(name string) (text, shown string) {
 // entry returns the JSON of a hook, or of a group with it.
 func (h hookFile) entry(e hookEntry) (entry object) {
 	if h.isList() {
-		entry = object{{eventKey, e.event}}
+		entry = object{{"event", e.event}}
 	}
 	if e.matcher != "" {
 		entry = append(entry, field{"matcher", e.matcher})
