@@ -58,9 +58,9 @@ func (b BuiltIn) Read(input, response json.RawMessage) (*Call, error) {
 	return call, r.err()
 }
 
-// mirrorList reads a tool that takes the whole list. Hosts use core statuses and ids of their own, and differ in the names
-// of the list and of the items' texts; with merge true a call changes some items. A call without a list changes none, such
-// as one of Kimi Code's tool that reads, or one of Copilot CLI's tool sql to which the hook has added no todos.
+// mirrorList reads a tool that takes the whole list. Hosts use core statuses and ids of their own, and differ in the
+// names of the list and of the items' texts; with merge true a call changes some items. A call without a list changes
+// nothing: Kimi Code's tool is called so to read, and Copilot CLI's tool sql has a list only if our hook added one.
 func mirrorList(r *reader, input, _ value) *Call {
 	args, _ := r.arguments(input, "todos")
 	l := wholeList{view: withIDs(todo.CoreView()), list: "todos", text: "content", active: "activeForm", byMerge: true, mayLackList: true,

@@ -11,10 +11,10 @@ import (
 	"github.com/todo-mcp/todo-mcp/prompts"
 )
 
-// resultNotes returns what follows the tool's own text, said, in each result. It says if nothing changed (V4), on a line
-// of its own if said has several: it is not part of the last one. Then come lines about open items that the write dropped
-// and about changes by others, and the notes of the change that are not said yet. A repeated call has the same report,
-// and so the same notes.
+// resultNotes returns what follows the tool's own text, said, in each result. If nothing changed, it says so (V4), on
+// a line of its own if said has several lines: it would read as a part of the last one. Then come lines about open
+// items that the write dropped and about changes by others, and the notes of the change that are not said yet. A
+// repeated call has the same report, and so the same notes.
 func resultNotes(w *prompts.Words, o board.Outcome, said string) string {
 	var lines []string
 	unchanged := !o.Changed && !o.Repeated

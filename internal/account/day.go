@@ -20,8 +20,8 @@ type Day struct {
 	To   time.Time `json:"to"`   // the next midnight, or that after the last day
 	Tally
 	Projects []DayProject `json:"projects"` // the one that changed last first; not nil
-	// More is true if lists beyond [MaxDayLists] or maxDayTexts are left out, also in the numbers. The lists that
-	// changed last are kept.
+	// More is true if lists were left out, because there are more than [MaxDayLists] or their texts are longer than
+	// maxDayTexts. The numbers do not count them either. The lists that changed last are kept.
 	More bool `json:"more,omitempty"`
 }
 
@@ -231,9 +231,9 @@ func (d *dayReader) tellApart(lists []DayList) {
 	}
 }
 
-// Follow reads the revisions of a list before to, in their order, and returns the newest one. gone are the items that were
-// completed or failed and are no longer on the list. worked is for how long, within from and to, the list was
-// [todo.Working]. active is true if an agent wrote, or an item changed, since from.
+// Follow reads, oldest first, the revisions of a list that were saved before the time to, and returns the newest one.
+// gone are the items that were completed or failed and are no longer on the list. worked is for how long, within from
+// and to, the list was [todo.Working]. active is true if an agent wrote, or an item changed, since from.
 func Follow(revisions iter.Seq2[todo.Snapshot, error], from, to time.Time) (s todo.Snapshot, gone []todo.Item, worked time.Duration, active bool, err error) {
 	for r, err := range revisions {
 		if err != nil {

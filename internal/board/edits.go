@@ -62,7 +62,7 @@ func (l Lists) InTurn(ctx context.Context, s todo.Snapshot) (bool, error) {
 	return l.isInTurn(ctx, l.board.store, s)
 }
 
-// isInTurn is [Lists.InTurn] by what a reader reads.
+// isInTurn is [Lists.InTurn] that reads from r, as in a transaction.
 func (l Lists) isInTurn(ctx context.Context, r Reader, s todo.Snapshot) (bool, error) {
 	if s.List.Agent != "" || s.List.Mirrored {
 		return false, nil

@@ -96,8 +96,9 @@ func (f *feed) pull(from int64) (to int64, err error) {
 	}
 	for _, s := range fresh {
 		f.deliver(s, false)
-		// What is newer than to is found again by the next pull. Followers of revisions take it twice, those of calls once.
-		// Lists.Apply delivers the calls of this process. A snapshot without an operation is no call.
+		// A snapshot with a Seq above to comes again with the next pull. Followers of revisions may get it twice,
+		// those of calls must not. Calls of this process are skipped, too: Lists.Apply delivers them. A snapshot
+		// without an operation is no call.
 		if from != unknownSeq && s.Seq <= to && s.Writer.Process != f.process && s.Operation.ID != "" {
 			f.deliver(s, true)
 		}

@@ -272,10 +272,11 @@ func (l Lists) Watch(want func(todo.Snapshot) bool) *Follower {
 	return l.board.feed.follow(false, func(s todo.Snapshot) bool { return l.owns(s) && (want == nil || want(s)) })
 }
 
-// Calls returns a follower of all calls on these lists from now on, also of those that change nothing (docs/spec/variants.md
-// W2, V4). It receives the list as it stood after the call: of this process before the caller has its answer, of another
-// process soon after, if the call made a revision. If several such calls on one list come shortly after each other, it
-// may receive only the last. A slow follower loses the oldest calls. It must be closed.
+// Calls returns a follower of all calls on these lists from now on, also of those that change nothing
+// (docs/spec/variants.md W2, V4). It receives the list as it stood after the call. A call in this process arrives
+// before its caller has the answer. A call in another process arrives soon after, and only if it made a revision. If
+// several such calls on one list come shortly after each other, it may receive only the last. A slow follower loses
+// the oldest calls. It must be closed.
 func (l Lists) Calls() *Follower { return l.board.feed.follow(true, l.owns) }
 
 // During calls the function with, once for each list that began before the time to and was saved after the time from,

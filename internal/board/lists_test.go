@@ -36,7 +36,8 @@ func TestPurgeMany(t *testing.T) {
 	}
 }
 
-// What changes lists of everyone says so to the store: other updates of their principals must not run beside it.
+// An update that may change the lists of every principal tells the store so, since no other update
+// may run at the same time.
 func TestUpdatesOfEveryone(t *testing.T) {
 	g := &guarded{Store: memory.New()}
 	must(storetest.Save(t.Context(), g, todo.Snapshot{List: todo.List{ID: "a", Principal: "p"}, Revision: 1}))(t)

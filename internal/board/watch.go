@@ -22,7 +22,7 @@ type Follower struct {
 
 	mu      sync.Mutex
 	came    int                // how many snapshots were kept so far
-	waiting map[string]arrival // by what a later one replaces: the list, or one of maxWaitingCalls numbers
+	waiting map[string]arrival // of revisions by the list, of calls by one of maxWaitingCalls numbers; a later one replaces what has its key
 }
 
 type arrival struct {

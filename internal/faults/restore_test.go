@@ -286,8 +286,8 @@ func TestBackupRestoredUnderServers(t *testing.T) {
 	report.Add(t, programtest.Row{Fault: "backup restored under servers", Tried: "two servers with a page open; from a damaged copy first", Times: "once", Acknowledged: 3})
 }
 
-// noCopies makes files that are no copies of a store, one of them the beginning of a copy,
-// and returns what is said of each, in parts.
+// noCopies makes files that are not copies of a store; one is the beginning of a copy. It returns
+// parts of the error expected for each, by the file's name.
 func noCopies(t *testing.T, dir, whole string) map[string]string {
 	t.Helper()
 	content := checktest.Must(os.ReadFile(whole))(t)

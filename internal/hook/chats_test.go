@@ -271,9 +271,9 @@ func (r *rig) wait() <-chan string {
 	return told
 }
 
-// An agent at rest is told what a person gives it to do, once, and is at work then. What needs
-// nothing of it does not wake it, nor does what it is told otherwise. Whoever waits ends when the agent
-// worked meanwhile, however shortly.
+// A resting agent is woken once by an item that a person gives it, and then counts as working. A
+// change that asks nothing of it does not wake it, nor does one that it is told in another way. A
+// waiting hook ends when the agent worked meanwhile, even briefly.
 func TestAnAgentAtRestIsWoken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

@@ -110,7 +110,7 @@ func (e Event) start(ctx context.Context, lists board.Lists) (string, error) {
 		return "", err
 	}
 	switch {
-	case e.Host == kimi || e.Host == gemini && e.Source == "clear": // it drops what is answered
+	case e.Host == kimi || e.Host == gemini && e.Source == "clear": // the host drops the hook's answer to this event
 		return "", e.forgets(ctx, lists)
 	case e.Host == copilot:
 		return "", nil

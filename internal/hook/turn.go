@@ -172,8 +172,8 @@ var lastSentence = regexp.MustCompile(`^(?:.*(?:[.!?] |[。！？؟…]))?(.*\S.
 
 const (
 	wakeTick = time.Second // how often Wake looks for what a person did
-	// restsSoon is how long the end of a turn takes to be known: the hook that records it runs beside Wake, and the
-	// host's own file may say more. If the agent does not rest then, its turn was kept from ending.
+	// restsSoon is how long it may take until the end of a turn is known: another hook records it while Wake runs. If
+	// the agent does not rest then, its turn was kept from ending.
 	restsSoon = 10 * time.Second
 )
 

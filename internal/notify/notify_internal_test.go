@@ -141,8 +141,8 @@ func TestEachNoticeOnce(t *testing.T) {
 	})
 }
 
-// Lists are looked at once in five seconds, whether none changes or many do; while the store
-// fails, that is logged once, and what came meanwhile is told afterwards.
+// Lists are read every five seconds, whether none changes or many do. If the store fails, that is
+// logged once, and what happened meanwhile is told afterwards.
 func TestLooksAtRest(t *testing.T) {
 	atDesk(t, 1, func(d *desk) {
 		looks := func(wait time.Duration) int32 {
@@ -150,7 +150,7 @@ func TestLooksAtRest(t *testing.T) {
 			time.Sleep(wait)
 			return d.store.looks.Load() - before
 		}
-		time.Sleep(time.Second) // so that no look is at the end of a count
+		time.Sleep(time.Second) // so that no look falls on the border between two counted periods
 		checktest.Same(d, "looks in an hour", looks(time.Hour), 720)
 		for n := range 100 {
 			d.agent(0, fmt.Sprint("chat ", n), "in_progress")

@@ -75,7 +75,8 @@ func Change(d todo.Difference, s todo.Snapshot) string {
 }
 
 // What says how an item changed, safe to display: "added", "removed", "moved to 2", "pending → completed (why)",
-// "reworded". Of several changes it says one, and that of the text last. s is the list after the change.
+// "reworded". If several things changed it says only one, and "reworded" only if nothing else changed. s is the list
+// after the change.
 func What(d todo.Difference, s todo.Snapshot) string {
 	before, after := d.Before, d.After
 	switch {

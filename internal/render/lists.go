@@ -242,8 +242,8 @@ func fold(title string) string {
 	return strings.Join(strings.Fields(lower), " ")
 }
 
-// Found reports whether what people see of a list and its agent contains a text, in any case. It returns the title or
-// item that has the text; empty if none has.
+// Found reports whether what people see of a list and its agent contains a text, whether in upper or lower case. It
+// returns the title or item that has the text; empty if none has.
 func Found(l todo.Snapshot, text string) (said todo.Said, ok bool) {
 	whole := l.Saying(text)
 	shown := strings.Join([]string{l.Title(), l.List.Name, l.List.Agent, l.List.Project(), Client(account.Client(l))}, "\n")

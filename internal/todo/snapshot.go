@@ -87,7 +87,8 @@ type Snapshot struct {
 	Seq int64 `json:"-"`
 	// Stood is the Seq of the list's chat, if watchers get the snapshot because the chat changed; else 0.
 	Stood int64 `json:"-"`
-	// Call is the id of the call after which followers of calls get the snapshot, if that call changed nothing; else empty.
+	// Call is the id of a call that changed nothing, if followers get the snapshot only because that call was made;
+	// else empty.
 	Call string `json:"-"`
 }
 

@@ -140,8 +140,9 @@ func (m *model) openWanted() {
 	}
 }
 
-// standing returns the state of a list, without its sub-agents' lists: what the source said, if that is not known
-// better. Until the source has said it, the agent counts as here, but that of a chat without a list as away.
+// standing returns the state of a list, without its sub-agents' lists: what the source said, unless the list is done
+// or archived, which tells its state by itself. Until the source has spoken, the agent counts as here; the agent of a
+// chat without a list counts as away.
 func (m *model) standing(s todo.Snapshot) todo.Standing {
 	if said := m.standings[s.List.ID]; said.State != "" && !s.Done() && !s.Archived {
 		return said.Standing

@@ -73,8 +73,8 @@ func TestBrief(t *testing.T) {
 	}
 }
 
-// What Read takes, mcp-go reads alike. What it refuses leaves at most one valid id, and quotes
-// nothing of the message.
+// mcp-go understands each message that Read accepts as Read does. When Read refuses a message, it
+// returns a valid id or none, and its error quotes nothing of the message.
 func FuzzMessage(f *testing.F) {
 	for name, message := range servertest.BadMessages() {
 		if !strings.Contains(name, "deep") { // 400 kB each

@@ -49,7 +49,7 @@ type Settings struct {
 	SignIn                           struct { // who may use a server over HTTP
 		Tokens, Issuer, Audience, TenantClaim, ClientID, ClientSecret string
 	}
-	Notify   notify.Config // who is sent notices of lists; without what is known when they are sent
+	Notify   notify.Config // who is sent notices of lists; the fields that only a running server knows are not set
 	Operator struct {      // for people who run a server for others
 		Addr, Audit string
 		Drain       time.Duration

@@ -142,8 +142,8 @@ func RunSilently(env app.Env, waits bool, run func(app.Env) error) error {
 const wakeTimeout = 12 * time.Hour
 
 // wake waits while the event's agent is idle, and returns [Told] when a person gives the agent work. It ends when the
-// host ends, or when the agent works otherwise. It does nothing with a remote server. It does nothing in Claude Code
-// without a terminal either: Claude Code would not exit before this command ends.
+// host ends, or when the agent begins to work for another reason. It does nothing with a remote server, and nothing
+// in Claude Code without a terminal, which would not exit before this command ends.
 func wake(ctx context.Context, a *app.App, host, server string) error {
 	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
 	defer cancel()

@@ -111,8 +111,8 @@ func TestImportGoesOn(t *testing.T) {
 	}
 }
 
-// A list that differs in any revision that file and store share has another history, and
-// nothing is imported; so is one whose first revision in the file is not the next one here.
+// A list has another history if a revision that file and store share differs, or if its first
+// revision in the file does not follow the last one in the store. Then nothing is imported.
 func TestImportOfAnotherHistory(t *testing.T) {
 	a, b := todo.List{ID: "a"}, todo.List{ID: "b"}
 	for name, c := range map[string]struct {
@@ -272,7 +272,8 @@ func TestExportKeepsHands(t *testing.T) {
 	}
 }
 
-// A list on which several agents work is no other one than its export, which names no chats.
+// A list on which several agents work counts as the same as its export, though the export does not
+// name their chats.
 func TestImportOfSharedList(t *testing.T) {
 	store := memory.New()
 	list := revision(todo.List{ID: "a"}, 1, "A")

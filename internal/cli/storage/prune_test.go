@@ -32,7 +32,7 @@ func TestOldNotesGo(t *testing.T) {
 	}
 }
 
-// note notes that something was told, and who made a call.
+// note stores a key of each kind: of a notice that was sent, and of a call.
 func note(t *testing.T, path, principal, what string) {
 	t.Helper()
 	store := checktest.Must(sqlite.Open(path, board.Keep{}))(t)

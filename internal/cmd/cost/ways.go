@@ -19,7 +19,7 @@ type way struct {
 	advance func(c *connection, items []item, step int) error
 }
 
-// wayOf returns the way of a tool, or of several of which it is the first one.
+// wayOf returns how a plan is written with a tool, or with the group of tools whose first one it is.
 func wayOf(tool string) way {
 	switch tool {
 	case "todo_write":
@@ -32,10 +32,9 @@ func wayOf(tool string) way {
 	return wholeList()
 }
 
-// wholeList is the way of a tool that takes the whole plan, the first that is listed. Its
-// schema says how an item is written: a required number is the item's place, the first
-// words of status are for a pending item, one in progress and a completed one, and of
-// another choice, as a priority, the one in the middle is taken.
+// wholeList writes the plan with the first listed tool that takes all items in one call. The tool's schema says how
+// an item is written: a required number is the item's place; the first three values of status mean pending, in
+// progress and completed; of any other choice, such as a priority, it takes the middle value.
 func wholeList() way {
 	write := func(c *connection, items []item, now int) error {
 		tools, err := c.tools()

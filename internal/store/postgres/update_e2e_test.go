@@ -110,8 +110,9 @@ func awaitWaiting(t *testing.T, s *Store, n int) {
 	})
 }
 
-// An update of a principal waits for the one that runs on another server, and finds what that stored: of a list that was
-// only found, of who holds it, of a name and of another chat. Each runs once. Other principals do not wait.
+// An update of a principal waits for the one that runs on another server. Then it sees what the
+// other stored: of a list that it only looked up, of the chats that hold that list, of a name, and
+// of another chat. Each update runs once. Other principals do not wait.
 func TestUpdatesOfAPrincipal(t *testing.T) {
 	s, other := both(t)
 	ctx, chat := t.Context(), todo.ChatID("p", "", "b", false)
@@ -185,8 +186,8 @@ func TestUpdatesOfAllPrincipals(t *testing.T) {
 	}
 }
 
-// What is old of a principal stays while an update of the principal runs, which others need not wait for: it may be
-// using that. Afterwards it goes.
+// While an update of a principal runs, the principal's old rows stay, because the update may be
+// using them. Updates of other principals do not wait for it. Afterwards the old rows are deleted.
 func TestOldRowsInUse(t *testing.T) {
 	s, other := both(t)
 	ctx, key, long := t.Context(), board.Key{Principal: "p", Chat: "x"}, time.Now().Add(-2*board.SeenAge)
@@ -203,7 +204,7 @@ func TestOldRowsInUse(t *testing.T) {
 		}
 		checktest.Must(storetest.SaveChat(ctx, s, todo.Chat{ID: "chat " + id, Principal: "p", Used: long}))(t)
 	}
-	begins(s, "now") // or nothing would count as old
+	begins(s, "now") // age is measured from the newest row, so there must be a recent one
 	old("back")
 	old("gone")
 	checktest.Must(s.pool.Exec(ctx, `UPDATE todo_mcp.seen SET at = $1`, long.UnixNano()))(t)

@@ -333,7 +333,8 @@ func problemsOf(t *testing.T, s *Store) (problems []string) {
 }
 
 // A damaged chat counts as none, is found by a check, and is in no other's way: it can be saved
-// over, whatever of it is damaged. A damaged time of a key counts as another one.
+// over, whatever of it is damaged. A damaged time of a key is read as some other time, not as
+// damage.
 func TestDamagedChat(t *testing.T) {
 	for column, value := range map[string]string{"principal": "'x'", "member": "'x'", "used": "7", "ended": "'x'", "body": "'{'", "sum": "7"} {
 		path, s := newStore(t)

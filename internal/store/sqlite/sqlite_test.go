@@ -291,7 +291,7 @@ func TestWatchHearsOthers(t *testing.T) {
 	checkRevision(t, b, "a", 1)
 	for _, err := os.Stat(b.path + savedSuffix); err != nil; _, err = os.Stat(b.path + savedSuffix) { //nolint:revive // until it listens
 	}
-	heard(2) // or that it listens now
+	heard(2) // the save, or the hint that Watch gives when it begins to listen
 	const soon = time.Second / 4
 	quickest := time.Minute
 	for n := int64(3); n < 12; n++ {

@@ -390,7 +390,8 @@ func newestKeys(t *testing.T, s board.Store) {
 	}
 }
 
-// claim claims something of a principal at a time.
+// claim claims a task for a principal, with the clock at the time at. It returns when the task was claimed before,
+// within that duration; zero for never.
 func claim(t *testing.T, s board.Store, principal, what string, at time.Time, within time.Duration) (earlier time.Time) {
 	t.Helper()
 	b := board.NewBoard(s, board.WithClock(func() time.Time { return at }))

@@ -22,8 +22,9 @@ type Dialect struct {
 	Sum string
 	// Forget are the statements that remove the lists that a query (in the place of %s) selects.
 	Forget []string
-	// IsFree ends a condition for rows of all principals. It leaves out the principals that other transactions change,
-	// and keeps these from changing the rest. Lock ends such a query, so that it selects no row that changed meanwhile.
+	// IsFree is appended to a condition for rows of all principals. It skips the principals that another transaction
+	// is changing, and locks the others, so that no other transaction changes them. Lock is appended to such a query,
+	// so that it selects no row that changed meanwhile.
 	IsFree, Lock string
 	// Like is the operator that matches a pattern and ignores the case of ASCII letters.
 	Like string
@@ -67,7 +68,7 @@ const (
 		(SELECT 1 FROM main.seen c WHERE c.list = l.id AND c.principal = l.principal AND c.chat = ?) ORDER BY l.updated` + limited
 )
 
-// The columns of which rows have a checksum.
+// The columns that the checksum of a row covers, for each table.
 const (
 	historyColumns = `list, revision, operation, updated, body`
 	listColumns    = `id, principal, client, workspace, parent, parent_conversation, mirrored, conversation, begun, meta`

@@ -59,9 +59,10 @@ func (l *Life) Hint() {
 // allows 5 s; the other 2 s are for a slow machine.
 const hintAnyway = 3 * time.Second
 
-// Watch calls hint at once, and again after each Hint, when told has a value, when a channel of again has one, and every
-// hintAnyway. It calls again after each hint, with whether time alone caused that; a nil channel never has a value. Watch
-// returns [board.ErrClosed] after End, or nil when ctx ends.
+// Watch calls hint at once. It calls it once more after each [Life.Hint], when told receives a value, when the
+// channel that the function again returned receives one, and every hintAnyway. After each hint it calls again for a
+// new channel, which may be nil; waited is true if time alone caused the hint. Watch returns [board.ErrClosed] after
+// End, or nil when ctx ends.
 func (l *Life) Watch(ctx context.Context, hint func(), told <-chan struct{}, again func(waited bool) <-chan time.Time) error {
 	if err := l.Enter(ctx); err != nil {
 		return fmt.Errorf("watch store: %w", err)
