@@ -207,8 +207,8 @@ func (s *Store) query(ctx context.Context, what, query string, args []any, read 
 		return err
 	}
 	err := try()
-	isLocked := busy(err)
-	for busy(err) && board.Sleep(ctx, 2*time.Millisecond) {
+	isLocked := err != nil && busy(err)
+	for err != nil && busy(err) && board.Sleep(ctx, 2*time.Millisecond) {
 		err = try()
 	}
 	switch ended := ctx.Err(); {

@@ -18,7 +18,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
-	"github.com/todo-mcp/todo-mcp/internal/store/tables"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
@@ -314,17 +313,8 @@ func TestAging(t *testing.T) {
 	storetest.RunAging(t, func(t testing.TB) (board.Store, func(time.Duration)) {
 		path := filepath.Join(t.TempDir(), "todo.db")
 		return open(t, path), func(by time.Duration) {
-			db := checktest.Must(sql.Open("sqlite", path))(t)
-			defer db.Close()
-			db.SetMaxOpenConns(1)
-			rows := checktest.Must(db.Query(queries().AllSeen))(t)
-			all, _, err := tables.Good(&tables.Health{}, rows, tables.ScanSeen)
-			checktest.Check(t, err)
-			for _, c := range all {
-				c.At = c.At.Add(-by)
-				checktest.Must(db.Exec(`UPDATE seen SET at = ?, sum = todo_sum(?, ?, ?, ?, ?, ?, ?, ?, ?) WHERE principal = ? AND chat = ? AND list = ?`,
-					append(append([]any{c.At.UnixNano()}, tables.SeenValues(c)...), c.Principal, c.Chat, c.List)...))(t)
-			}
+			execSQL(t, openRaw(t, path), fmt.Sprint(`UPDATE seen SET at = at - `, by.Nanoseconds()),
+				`UPDATE seen SET sum = todo_sum(principal, chat, mirrors, list, revision, process, held, current, at)`)
 		}
 	})
 }

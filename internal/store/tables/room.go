@@ -98,28 +98,24 @@ func sizeOf(where string) string {
 
 // usage is how much of a store is in use. Of lists it says nothing unless one begins.
 type usage struct {
-	bytes, own int64 // in all, and by the principal: 0 for the server itself, and where nobody can be over a limit
+	bytes, own int64 // in all, and by the principal: 0 for the server itself, and unless isTight
+	isTight    bool  // somebody may be over a limit
 	lists      int   // the principal's, apart from deleted ones
 	begun      int   // of a conversation's lists those that came to the store and last changed within a day, up to [board.Keep.Begun]
 	saved      int64 // when any list last changed, Unix nanoseconds
 }
 
-// bytes returns how many bytes are in use; 0 if the size is not limited. isTight is true if a share may be full.
-func (s *Saver) bytes(ctx context.Context) (bytes int64, isTight bool, err error) {
-	if s.Keep.Bytes <= 0 {
-		return 0, false, nil
-	}
-	bytes, err = s.Used.read("", s.Keep.Bytes, func() (all int64, err error) {
-		return all, s.DB.Scan(ctx, s.sql.size, nil, &all)
-	})
-	return bytes, bytes > s.Keep.Bytes/100*share/2, err
-}
-
 // usage returns what is in use, for a list that changes or begins.
 func (s *Saver) usage(ctx context.Context, l todo.List, begins bool, now time.Time) (u usage, err error) {
-	isTight, p := false, l.Principal
-	if u.bytes, isTight, err = s.bytes(ctx); err == nil && isTight && p != "" {
-		u.own, err = s.Used.read(p, s.Keep.Bytes/100*share, func() (own int64, err error) {
+	p, ownMost := l.Principal, s.Keep.Bytes/100*share
+	if s.Keep.Bytes > 0 {
+		u.bytes, err = s.Used.read("", s.Keep.Bytes, func() (all int64, err error) {
+			return all, s.DB.Scan(ctx, s.sql.size, nil, &all)
+		})
+		u.isTight = u.bytes > ownMost/2
+	}
+	if err == nil && u.isTight && p != "" {
+		u.own, err = s.Used.read(p, ownMost, func() (own int64, err error) {
 			return own, s.DB.Scan(ctx, s.sql.ownSize, []any{p, p, p, p, p}, &own)
 		})
 	}

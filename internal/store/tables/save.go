@@ -47,8 +47,8 @@ func (s *Saver) save(ctx context.Context, next todo.Snapshot) error {
 		return s.begin(ctx, next, time.Now())
 	}
 	next.List = before.List
-	_, isTight, err := s.bytes(ctx)
-	if err == nil && isTight && !next.Leaves(before) {
+	use, err := s.usage(ctx, next.List, false, time.Time{})
+	if err == nil && use.isTight && !next.Leaves(before) {
 		_, err = s.makeRoom(ctx, next.List, false, time.Now())
 	}
 	if err != nil {
@@ -203,7 +203,7 @@ func (s *Saver) See(ctx context.Context, c board.Seen) error {
 			if damaged == 0 && slices.ContainsFunc(others, isOlder) { // as after most calls
 				store = s.sql.sawMore // writes no column that is in an index
 			}
-			err = s.DB.Exec(store, SeenValues(now)...)
+			err = s.DB.Exec(store, now.Principal, now.Chat, now.Mirrors, now.List, now.Revision, now.Process, now.Held, now.Current, record.UnixNano(now.At))
 		}
 		isHeld := func(o board.Seen) bool { return o.List == set.List && o.Held > 0 }
 		if err == nil && set.Held > 0 && !slices.ContainsFunc(others, isHeld) {

@@ -211,11 +211,6 @@ func ScanSeen(rows Rows) (c board.Seen, err error) {
 	return c, err
 }
 
-// SeenValues returns the columns of a row of seen.
-func SeenValues(s board.Seen) []any {
-	return []any{s.Principal, s.Chat, s.Mirrors, s.List, s.Revision, s.Process, s.Held, s.Current, record.UnixNano(s.At)}
-}
-
 // scan reads a row, whose last column says whether it is as it was written. A value of another type is damage.
 func scan(rows Rows, into ...any) (isWhole bool, err error) {
 	err = rows.Scan(append(into, &isWhole)...)
