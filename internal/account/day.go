@@ -83,9 +83,6 @@ type DayList struct {
 	folder string // in which it began
 }
 
-// During is [board.Lists.During].
-type During func(ctx context.Context, from, to time.Time, with todo.ChangedList) error
-
 // ParseDay returns noon, in now's time zone, of a day as a person writes it: 2006-01-02, yesterday, or
 // a weekday, which is the last one up to today. It returns now for an empty text.
 func ParseDay(text string, now time.Time) (time.Time, error) {
@@ -106,8 +103,9 @@ func ParseDay(text string, now time.Time) (time.Time, error) {
 	return time.Date(day.Year(), day.Month(), day.Day(), 12, 0, 0, 0, now.Location()), nil
 }
 
-// DayOf returns the account of the days from at to last, both included, in at's time zone. now is the current time.
-func DayOf(ctx context.Context, during During, at, last, now time.Time) (Day, error) {
+// DayOf returns the account of the days from at to last, both included, in at's time zone. during is
+// [board.Lists.During], now is the current time.
+func DayOf(ctx context.Context, during func(ctx context.Context, from, to time.Time, with todo.ChangedList) error, at, last, now time.Time) (Day, error) {
 	next := time.Date(last.Year(), last.Month(), last.Day()+1, 12, 0, 0, 0, at.Location())
 	d := &dayReader{Day: Day{Date: at.Format(time.DateOnly), From: todo.Midnight(at), To: todo.Midnight(next),
 		Projects: []DayProject{}}, now: now}

@@ -122,7 +122,7 @@ func (i *Issuer) Check(ctx context.Context, text string) (Grant, error) {
 		return Grant{}, ctx.Err()
 	case isExpired:
 		return Grant{}, errExpired
-	case isOutage(err):
+	case err != nil && strings.HasPrefix(err.Error(), keysUnread) && !strings.Contains(err.Error(), errTooOften.Error()):
 		return Grant{}, failed("read the issuer's keys", err)
 	case err != nil:
 		return Grant{}, ErrUnknown
@@ -135,12 +135,9 @@ func (i *Issuer) Check(ctx context.Context, text string) (Grant, error) {
 	return Grant{Identity: id, Expires: token.Expiry}, err
 }
 
-// isOutage reports whether a token was not verified because the issuer's keys could not be read. The beginning of the
-// error's text says so; the rest may quote the token. A request that the limiter refused is no outage.
-func isOutage(err error) bool {
-	return err != nil && strings.HasPrefix(err.Error(), "failed to verify signature: fetching keys") &&
-		!strings.Contains(err.Error(), errTooOften.Error())
-}
+// keysUnread begins the text of an error of go-oidc if a token was not verified because the issuer's keys could not be
+// read. The rest may quote the token, or have errTooOften, which is no outage.
+const keysUnread = "failed to verify signature: fetching keys"
 
 // isAccessToken reports whether a text is a JWT whose header does not say that it is something else, such as
 // "logout+jwt". RFC 9068 requires "at+jwt", but some issuers send "JWT" or nothing. ID tokens may have these types too,
