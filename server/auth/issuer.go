@@ -65,9 +65,9 @@ func sameOrigin(to *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// failed returns an error with the text of cause, cut and without control characters: it may quote the issuer's answer.
+// failed returns an error with the text of cause, cut: it may quote the issuer's answer.
 func failed(what string, cause error) error {
-	return fmt.Errorf("%s: %s", what, todo.Cut(strings.Map(visible, cause.Error()), maxQuoted))
+	return fmt.Errorf("%s: %s", what, todo.Cut(cause.Error(), maxQuoted))
 }
 
 // transport is the default transport with two limits: an answer has at most maxIssuerAnswer bytes, and a request that
@@ -206,7 +206,8 @@ func (i *Issuer) identity(subject string, claims map[string]any) (board.Identity
 	}
 	name, _ := claims["preferred_username"].(string)
 	email, _ := claims["email"].(string)
-	user := todo.Cut(strings.Map(visible, cmp.Or(name, email, subject)), MaxTokenName)
+	visible := func(text string) string { return strings.Join(strings.FieldsFunc(text, isControl), "?") }
+	user := todo.Cut(cmp.Or(visible(name), visible(email), subject), MaxTokenName)
 	id := board.Identity{Principal: userKind + subject, Subject: subject, User: user, ReadOnly: !slices.Contains(scopes, ScopeWrite)}
 	if name := i.TenantClaim; name != "" {
 		teams := texts(claims[name])
@@ -235,12 +236,4 @@ func texts(claim any) (out []string) {
 		out = append(out, text)
 	}
 	return out
-}
-
-// visible replaces control characters, for [strings.Map].
-func visible(r rune) rune {
-	if isControl(r) {
-		return '?'
-	}
-	return r
 }

@@ -82,20 +82,17 @@ func (t Token) grant(now time.Time) (Grant, error) {
 	return Grant{Identity: id, Expires: t.Expires, Token: t.ID}, nil
 }
 
-// Tokens are the bearer tokens of a file, which other processes may change at any time, or one token of the process.
-// It is safe for concurrent use.
-type Tokens struct {
-	path string  // empty for no file
-	one  []Token // the token of the process
-}
+// Tokens returns the bearer tokens that are valid now. It is called for each check, so that a new token is valid and a
+// revoked one refused at once; after an error no token is valid. It must be safe for concurrent use.
+type Tokens func() ([]Token, error)
 
-// NewTokens returns the tokens of a file, which need not exist yet.
-func NewTokens(path string) *Tokens { return &Tokens{path: path} }
+// NewTokens returns the tokens of a file, which need not exist yet, and which other processes may change at any time.
+func NewTokens(path string) Tokens { return func() ([]Token, error) { return ReadTokens(path) } }
 
 // OneToken makes a token that is valid until the process ends, and returns its text.
-func OneToken(token Token) (t *Tokens, text string) {
+func OneToken(token Token) (t Tokens, text string) {
 	text = token.generate()
-	return &Tokens{one: []Token{token}}, text
+	return func() ([]Token, error) { return []Token{token}, nil }, text
 }
 
 // generate sets the id, the hash and the time of a token and returns its text.
@@ -109,7 +106,7 @@ func (t *Token) generate() string {
 
 // Check returns what a token's text grants; the error may be a [*Refusal]. Its duration does not depend on the
 // secret.
-func (t *Tokens) Check(text string, now time.Time) (Grant, error) {
+func (t Tokens) Check(text string, now time.Time) (Grant, error) {
 	rest, ok := strings.CutPrefix(text, tokenPrefix)
 	if !ok {
 		return Grant{}, ErrUnknown
@@ -127,7 +124,7 @@ func (t *Tokens) Check(text string, now time.Time) (Grant, error) {
 }
 
 // Granted returns what the token with an id grants, with the errors of Check.
-func (t *Tokens) Granted(id string, now time.Time) (Grant, error) {
+func (t Tokens) Granted(id string, now time.Time) (Grant, error) {
 	token, err := t.find(id)
 	if err != nil {
 		return Grant{}, err
@@ -135,13 +132,8 @@ func (t *Tokens) Granted(id string, now time.Time) (Grant, error) {
 	return token.grant(now)
 }
 
-// find reads the file each time, so that a new token is valid and a revoked one refused at once. While it cannot be
-// read, no token is valid.
-func (t *Tokens) find(id string) (token Token, err error) {
-	tokens := t.one
-	if t.path != "" {
-		tokens, err = ReadTokens(t.path)
-	}
+func (t Tokens) find(id string) (Token, error) {
+	tokens, err := t()
 	if err != nil {
 		return Token{}, err
 	}

@@ -43,7 +43,7 @@ type Config struct {
 	// a proxy, which may remove the path or not. If it is empty, each request says the address.
 	PublicURL string
 	// Tokens and Issuer say who sends a request; without either everybody has the server's identity.
-	Tokens *auth.Tokens
+	Tokens auth.Tokens
 	Issuer *auth.Issuer
 	Key    func() []byte // the secret that signs cookies of who signed in; read once
 	// MaxRate is how many requests a second one identity may send, with bursts of twice as many; 0 means no limit.

@@ -31,9 +31,9 @@ const (
 // service is a server with the settings of an App. Its creator calls end.
 type service struct {
 	*app.App
-	lan        *auth.Tokens // for --lan; else nil
-	phone      string       // the token in lan
-	panel      string       // URL of the panel beside a stdio server, sent to clients
+	lan        auth.Tokens // for --lan; else nil
+	phone      string      // the token in lan
+	panel      string      // URL of the panel beside a stdio server, sent to clients
 	store      *store.Opened
 	sessionKey func() []byte // signs session ids, see storedKey
 	ends       []func()      // close what was opened
