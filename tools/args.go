@@ -143,9 +143,9 @@ func (r *reader) text(v value, path, key string, limit int) string {
 	return text
 }
 
-// status reads the status of the object at a path: one of the view's words, in any case and with any signs between its
-// parts, or one of more. With anyWord it may be another tool's word, which becomes the view's. Errors do not name words
-// that the view does not list.
+// status reads the status of the object at a path: one of the view's words, or one of those in more. Upper and lower
+// case do not matter, nor what stands between the parts of a word. With anyWord it may be another tool's word, which
+// becomes the view's. Errors do not name words that the view does not list.
 func (r *reader) status(v value, path string, view todo.View, anyWord bool, more ...string) string {
 	if anyWord && v.kind == '"' {
 		if core, known := statusWords[todo.Fold(v.text)]; known {

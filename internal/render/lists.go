@@ -164,7 +164,7 @@ const minPrefix = 4 // the minimum length of the beginning of an id: a shorter o
 //
 //  1. the id;
 //  2. the name that the user gave the list; only the first list, if several have the name;
-//  3. the title, with or without the sub-agent, in any case;
+//  3. the title, with or without the sub-agent, in upper or lower case;
 //  4. the beginning of the id, four characters or more;
 //  5. the beginning of the title;
 //  6. words that begin words of the title, the name, the sub-agent or the project.
