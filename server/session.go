@@ -134,14 +134,11 @@ func (s *Server) Notifications(p Peer) *subscriptions.Stream {
 	return s.subscriptions.Open(subscriptions.Client{Identity: p.Identity, Session: sessionKey(p)})
 }
 
-// attendTimeout bounds each write of [Server.Attend] to the store.
-const attendTimeout = time.Second
-
 // Attend keeps a session's conversation present, even without calls, until ctx ends.
 func (s *Server) Attend(ctx context.Context, p Peer) {
 	r := identified(s.mcp.WithContext(ctx, &request{Peer: p, server: s}), nil)
 	stay := func() {
-		ctx, cancel := context.WithTimeout(ctx, attendTimeout)
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
 		if err := r.lists.Stay(ctx, r.who); err != nil && !errors.Is(err, context.Canceled) {
 			s.Log.Warn("a session with a stream may count as gone", "error", err)

@@ -118,7 +118,7 @@ func place(path, key string) string { return strings.Trim(path+"."+key, ".") }
 // text reads a required text, not blank and of at most limit runes (V6), under a key of the object at a path.
 func (r *reader) text(v value, path, key string, limit int) string {
 	switch {
-	case v.kind == 0:
+	case v.missing():
 		r.problem(place(path, key), r.words.Required)
 		return ""
 	case v.kind != '"':

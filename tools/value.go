@@ -49,14 +49,11 @@ func (v value) given() bool {
 
 var nothings = []string{"", "null", "None", "undefined"}
 
-// first returns the value of the first of some fields that is there and not null.
+// first returns the value of the first of some fields that is there and not null, else that of the last.
 func (v value) first(name string, others ...string) value {
 	found := v.get(name)
-	for n := 0; n < len(others) && (found.kind == 0 || found.kind == 'n'); n++ {
-		found = v.get(others[n])
-	}
-	if found.kind == 'n' {
-		return value{}
+	if found.missing() && len(others) > 0 {
+		return v.first(others[0], others[1:]...)
 	}
 	return found
 }
@@ -123,13 +120,10 @@ func decode(d *jsontext.Decoder) (v value, err error) {
 	for end := v.kind + 2; err == nil && d.PeekKind() != end; { // ']' and '}' stand two behind '[' and '{'
 		var m member
 		if v.kind == '{' {
-			var name jsontext.Token
-			name, err = d.ReadToken()
+			name, _ := d.ReadToken() // after an error the next read has the same
 			m.name = name.String()
 		}
-		if err == nil {
-			m.value, err = decode(d)
-		}
+		m.value, err = decode(d)
 		v.members = append(v.members, m)
 	}
 	if err == nil {
@@ -151,11 +145,8 @@ var fence = regexp.MustCompile("^\\s*```[a-z]*\\s")
 // false.
 func (v value) unquote() (inner value, ok bool) {
 	text := v.inBrackets()
-	if text == "" {
-		return v, false
-	}
 	inner, err := parse([]byte(text), debris)
-	if err != nil {
+	if text == "" || err != nil {
 		return v, false
 	}
 	return inner, true
