@@ -184,13 +184,10 @@ func (r *request) operation() (o todo.Operation, before string) {
 		kind, id = "host:", id+"\x00"+o.Digest
 	}
 	of := func(chat string) string { return kind + todo.Digest(r.Principal+"\x00"+chat+"\x00"+id) }
-	switch {
-	case kind == "caller:" && r.who.Name != "":
+	if o.ID = of(r.who.Key); kind == "caller:" && r.who.Name != "" {
 		o.ID = of("name:" + r.who.Name)
-	case r.who.Takes != "":
-		o.ID, before = of(r.who.Key), of(r.who.Takes)
-	default:
-		o.ID = of(r.who.Key)
+	} else if r.who.Takes != "" {
+		before = of(r.who.Takes)
 	}
 	return o, before
 }

@@ -137,7 +137,7 @@ func todoWrite(o Options, isOwn bool) variant {
 	l := wholeList{view: listed, list: "todos", text: "content", active: "activeForm", reads: []string{"reason"}, byIDs: true,
 		policy: o.InProgress, maxItems: o.MaxItems, maxText: o.MaxContentLength, needsActive: isOwn, listsItems: o.ItemIDs}
 	if l.view.Unlisted = !all; !isOwn {
-		l.accepted = listUpdated
+		l.accepted = func(w *prompts.Words) string { return w.ListUpdated }
 	}
 	v := l.tool(todosInput[todoWriteItem]{})
 	v.ids, v.allStatuses = o.ItemIDs, all
@@ -185,7 +185,7 @@ func setTodoListView() todo.View { return threeWords("pending", "in_progress", "
 
 func setTodoList() variant {
 	l := wholeList{view: setTodoListView(), list: "todos", text: "title", mayLackList: true,
-		reads: []string{"priority", "due_date"}, accepted: listUpdated}
+		reads: []string{"priority", "due_date"}, accepted: func(w *prompts.Words) string { return w.ListUpdated }}
 	v := l.tool(readableInput[setTodoListItem]{})
 	v.saysOutput = true
 	return v

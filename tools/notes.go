@@ -103,7 +103,7 @@ func keptChanges(w *prompts.Words, r todo.Report) string {
 	for _, d := range r.Kept {
 		switch d.Kind {
 		case todo.Moved:
-			parts = append(parts, fmt.Sprintf(w.KeptOrder, quoted(r.Ordered, told)))
+			parts = append(parts, fmt.Sprintf(w.KeptOrder, quoted(r.Ordered)))
 		case todo.Changed:
 			parts = append(parts, fmt.Sprintf(w.KeptText, toldItem(w, d.After), excerpt(d.Before.Text)))
 		default:
@@ -113,11 +113,11 @@ func keptChanges(w *prompts.Words, r todo.Report) string {
 	return joined(w, parts, maxChanges)
 }
 
-// quoted joins texts with commas, each quoted by a function.
-func quoted(texts []string, quote func(string) string) string {
+// quoted joins texts that others wrote with commas, each as [told] quotes it.
+func quoted(texts []string) string {
 	all := make([]string, len(texts))
 	for i, text := range texts {
-		all[i] = quote(text)
+		all[i] = told(text)
 	}
 	return strings.Join(all, ", ")
 }
@@ -196,7 +196,7 @@ func News(w *prompts.Words, r todo.Report) string {
 	}
 	orderKept := slices.ContainsFunc(r.Kept, func(d todo.Difference) bool { return d.Kind == todo.Moved })
 	if len(r.Ordered) > 0 && !orderKept {
-		parts = append(parts, fmt.Sprintf(w.Ordered, quoted(r.Ordered, told)))
+		parts = append(parts, fmt.Sprintf(w.Ordered, quoted(r.Ordered)))
 	}
 	if r.Titled != "" {
 		parts = append(parts, fmt.Sprintf(w.Titled, quote(r.Titled)))

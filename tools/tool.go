@@ -147,14 +147,11 @@ func table(o Options) []*Tool {
 
 // New returns all tools, in the order of [Names].
 func New(o Options) []*Tool {
-	if o.Texts == nil {
-		o.Texts = prompts.English()
-	}
-	list := table(o)
+	list, texts := table(o), cmp.Or(o.Texts, prompts.English())
 	for _, t := range list {
-		t.words, t.Description, t.InputSchema = o.Texts.Words, o.Texts.Text(cmp.Or(t.File, t.Name)), sync.OnceValue(t.publish)
+		t.words, t.Description, t.InputSchema = texts.Words, texts.Text(cmp.Or(t.File, t.Name)), sync.OnceValue(t.publish)
 		if t.allStatuses {
-			t.Description += " " + o.Texts.Text("statuses")
+			t.Description += " " + texts.Text("statuses")
 		}
 	}
 	return list
@@ -292,7 +289,7 @@ func (t *Tool) refusal(err error) (p todo.Problem, ok bool) {
 	case errors.As(err, &size):
 		p.Message = fmt.Sprintf(w.TooLarge, todo.MaxSize/1000, (size.Size+999)/1000)
 	case errors.As(err, &unclear):
-		p.Message = fmt.Sprintf(w.Unclear, quoted(unclear.Titles, quote), t.view.Words[todo.Completed])
+		p.Message = fmt.Sprintf(w.Unclear, quoted(unclear.Titles), t.view.Words[todo.Completed])
 	case errors.As(err, &taken):
 		p = todo.Problem{Message: fmt.Sprintf(w.Taken, taken.Item.ID, excerpt(cmp.Or(taken.By, "?"))), Sentence: true}
 	case errors.Is(err, todo.ErrCycle):

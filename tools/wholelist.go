@@ -47,9 +47,6 @@ func (l wholeList) tool(input any) variant {
 	return variant{view: l.view, bare: l.list, input: input, read: l.read, list: asText}
 }
 
-// listUpdated words a write whose answer only confirms it.
-func listUpdated(w *prompts.Words) string { return w.ListUpdated }
-
 // updated returns the answer to a write.
 func (l wholeList) updated(w *prompts.Words, s todo.Snapshot) string {
 	if l.accepted != nil {

@@ -94,7 +94,12 @@ func (h *handler) serve(w http.ResponseWriter, r *edge.Request) error {
 	case r.Method == http.MethodGet:
 		return h.get(w, x)
 	default:
-		h.end(x.peer.Session)
+		h.mu.Lock()
+		if len(h.ended) >= maxEnded {
+			clear(h.ended)
+		}
+		h.ended[x.peer.Session] = true
+		h.mu.Unlock()
 		h.server.EndSession(x.Context(), x.peer)
 	}
 	return nil
@@ -247,13 +252,4 @@ type claims struct {
 	Client  string `json:"c,omitempty"`
 	Version string `json:"v,omitempty"`
 	Apps    bool   `json:"a,omitempty"` // the client shows MCP Apps
-}
-
-func (h *handler) end(session string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if len(h.ended) >= maxEnded {
-		clear(h.ended)
-	}
-	h.ended[session] = true
 }
