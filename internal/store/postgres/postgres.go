@@ -9,7 +9,6 @@ package postgres
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"net/url"
@@ -180,7 +179,7 @@ func endsConnection(code string) bool {
 // SessionKey returns the key that signs session ids on all servers of the database: fresh, if there was none.
 func (s *Store) SessionKey(ctx context.Context, fresh []byte) (key []byte, err error) {
 	return key, s.call(ctx, "read session key", func() error {
-		return one(ctx, s.pool, []any{&key}, `UPDATE todo_mcp.store SET session_key = coalesce(session_key, $1) RETURNING session_key`, fresh)
+		return s.pool.QueryRow(ctx, `UPDATE todo_mcp.store SET session_key = coalesce(session_key, $1) RETURNING session_key`, fresh).Scan(&key)
 	})
 }
 
@@ -200,9 +199,9 @@ func (s *Store) Check(ctx context.Context, found func(problem string)) (revision
 // Unsafe warns of the settings of the database with which a crash loses acknowledged commits; empty for none.
 func (s *Store) Unsafe(ctx context.Context) (warning string, err error) {
 	return warning, s.call(ctx, "read settings", func() error {
-		return one(ctx, s.pool, []any{&warning}, `SELECT coalesce('the database may lose acknowledged writes when its machine fails: ' ||
+		return s.pool.QueryRow(ctx, `SELECT coalesce('the database may lose acknowledged writes when its machine fails: ' ||
 			string_agg(name || ' = ' || setting, ', ' ORDER BY name), '') FROM pg_settings
-			WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting = 'off'`)
+			WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting = 'off'`).Scan(&warning)
 	})
 }
 
@@ -217,36 +216,19 @@ var queries = sync.OnceValue(tables.Dialect{
 	Lock:     ` FOR UPDATE`,
 }.Queries)
 
-// querier runs queries: on the database, or in a transaction.
-type querier interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-}
-
-// one reads the only row of a query, or returns [sql.ErrNoRows].
-func one(ctx context.Context, q querier, into []any, query string, args ...any) error {
-	found, err := q.Query(ctx, query, stored(args)...)
-	if err != nil {
-		return err
-	}
-	defer found.Close()
-	if !found.Next() {
-		return cmp.Or(found.Err(), sql.ErrNoRows)
-	}
-	err = found.Scan(into...)
-	found.Close() // a statement that returns rows may fail after the last one
-	return cmp.Or(err, found.Err())
+// sender runs statements: on the database, or in a transaction.
+type sender interface {
+	SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults
 }
 
 // newReader returns a reader that queries q. Each query runs within call, which treats errors as [Store.call] does.
-func newReader(q querier, health *tables.Health, call func(ctx context.Context, what string, run func() error) error) tables.Reader {
+func newReader(q sender, health *tables.Health, call func(ctx context.Context, what string, run func() error) error) tables.Reader {
 	return tables.NewReader(queries(), func(ctx context.Context, what, sql string, args []any, read func(tables.Rows) error) error {
 		return call(ctx, what, func() error {
-			found, err := q.Query(ctx, "WITH now AS (TABLE todo_mcp."+marker(len(steps))+") "+numbered(sql), stored(args)...)
-			if err != nil {
-				return err
-			}
-			defer found.Close()
-			return read(found)
+			batch := &pgx.Batch{}
+			batch.Queue("WITH now AS (TABLE todo_mcp."+marker(len(steps))+") "+numbered(sql), stored(args)...).
+				Query(func(found pgx.Rows) error { return read(found) })
+			return q.SendBatch(ctx, batch).Close()
 		})
 	}, health)
 }

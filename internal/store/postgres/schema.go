@@ -91,7 +91,7 @@ func makeSchema(ctx context.Context, tx pgx.Tx, say func(text string)) error {
 	if _, err := tx.Exec(ctx, fmt.Sprintf(`SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; SELECT pg_advisory_xact_lock(%d)`, schemaLock)); err != nil {
 		return fmt.Errorf("wait for other servers that make the schema: %w", err)
 	}
-	before, err := schemaVersion(ctx, tx)
+	before, err := schemaVersion(ctx, tx.Conn())
 	switch {
 	case err != nil || before == len(steps):
 		return err
@@ -120,12 +120,12 @@ func makeSchema(ctx context.Context, tx pgx.Tx, say func(text string)) error {
 func marker(version int) string { return fmt.Sprint("version_", version) }
 
 // schemaVersion returns the version of the schema in a database (0: none), or an error if this program cannot use it.
-func schemaVersion(ctx context.Context, q querier) (n int, err error) {
+func schemaVersion(ctx context.Context, conn *pgx.Conn) (n int, err error) {
 	var exists, isOurs bool
-	if err := one(ctx, q, []any{&exists}, `SELECT to_regclass('todo_mcp.store') IS NOT NULL`); err != nil || !exists {
+	if err := conn.QueryRow(ctx, `SELECT to_regclass('todo_mcp.store') IS NOT NULL`).Scan(&exists); err != nil || !exists {
 		return 0, err
 	}
-	err = one(ctx, q, []any{&n, &isOurs}, `SELECT version, to_regclass('todo_mcp.version_' || version) IS NOT NULL FROM todo_mcp.store`)
+	err = conn.QueryRow(ctx, `SELECT version, to_regclass('todo_mcp.version_' || version) IS NOT NULL FROM todo_mcp.store`).Scan(&n, &isOurs)
 	switch {
 	case errors.Is(err, sql.ErrNoRows), err == nil && !isOurs:
 		err = errors.New("the schema todo_mcp is not from this program: name another database")

@@ -185,7 +185,7 @@ func TestPooler(t *testing.T) {
 func TestLimits(t *testing.T) {
 	s := open(t, emptied(t)+"&statement_timeout=1234")
 	var limit, idle string
-	err := one(t.Context(), s.pool, []any{&limit, &idle}, `SELECT current_setting('statement_timeout'), current_setting('idle_in_transaction_session_timeout')`)
+	err := s.pool.QueryRow(t.Context(), `SELECT current_setting('statement_timeout'), current_setting('idle_in_transaction_session_timeout')`).Scan(&limit, &idle)
 	if err != nil || limit != "1234ms" || idle != "5s" {
 		t.Error(err, limit, idle)
 	}

@@ -140,42 +140,13 @@ func (t *tx) end() {
 }
 
 // flush sends the pending statements, and handles their results.
-func (t *tx) flush(ctx context.Context) error {
-	batch := t.pending
+func (t *tx) flush(ctx context.Context) error { return t.SendBatch(ctx, &pgx.Batch{}).Close() }
+
+// SendBatch implements sender. It sends the pending statements with a batch.
+func (t *tx) SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults {
+	batch.QueuedQueries = append(t.pending.QueuedQueries, batch.QueuedQueries...)
 	t.pending = &pgx.Batch{}
-	return t.conn.SendBatch(ctx, batch).Close()
-}
-
-// Query implements querier. It sends the pending statements with the query.
-func (t *tx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
-	writes := t.pending.Len()
-	t.pending.Queue(sql, args...)
-	all := t.conn.SendBatch(ctx, t.pending)
-	t.pending = &pgx.Batch{}
-	for range writes {
-		if _, err := all.Exec(); err != nil {
-			_ = all.Close()
-			return nil, err
-		}
-	}
-	found, err := all.Query()
-	if err != nil {
-		_ = all.Close()
-		return nil, err
-	}
-	return lastRows{found, all}, nil
-}
-
-// lastRows are the results of the last statement of a batch.
-type lastRows struct {
-	pgx.Rows
-	all pgx.BatchResults
-}
-
-// Close ends the batch.
-func (r lastRows) Close() {
-	r.Rows.Close()
-	_ = r.all.Close()
+	return t.conn.SendBatch(ctx, batch)
 }
 
 // tx is the transaction of an update. It remembers what it reads: nobody else changes that before it ends. What it
@@ -219,7 +190,8 @@ func (t *tx) Exec(query string, args ...any) error {
 func (t *tx) Remove(query string, args ...any) error { return t.Exec(query, args...) }
 
 func (t *tx) Scan(ctx context.Context, query string, args []any, into ...any) error {
-	return one(ctx, t, into, numbered(query), args...)
+	t.pending.Queue(numbered(query), stored(args)...).QueryRow(func(found pgx.Row) error { return found.Scan(into...) })
+	return t.flush(ctx)
 }
 
 func (t *tx) NextSeq() (int64, error) {

@@ -106,7 +106,7 @@ func awaitWaiting(t *testing.T, s *Store, n int) {
 	t.Helper()
 	await(t, fmt.Sprint(n, " updates that wait"), func() bool {
 		waiting := 0
-		return one(t.Context(), s.pool, []any{&waiting}, `SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted`) == nil && waiting == n
+		return s.pool.QueryRow(t.Context(), `SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted`).Scan(&waiting) == nil && waiting == n
 	})
 }
 
@@ -568,7 +568,7 @@ func TestMoveWaitsForUpdates(t *testing.T) {
 		go func() { done <- moved(t, url) }()
 		waitsFor := ""
 		for waitsFor == "" && len(done) == 0 {
-			if err := one(t.Context(), old.pool, []any{&waitsFor}, `SELECT coalesce(min(relation::regclass::text), '') FROM pg_locks WHERE NOT granted`); err != nil {
+			if err := old.pool.QueryRow(t.Context(), `SELECT coalesce(min(relation::regclass::text), '') FROM pg_locks WHERE NOT granted`).Scan(&waitsFor); err != nil {
 				return err
 			}
 		}
