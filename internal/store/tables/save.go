@@ -68,7 +68,7 @@ func (s *Saver) save(ctx context.Context, next todo.Snapshot) error {
 		err = errors.Join(s.DB.Exec(`UPDATE main.lists SET bytes = bytes - (SELECT coalesce(sum(octet_length(body)), 0) FROM main.history
 			WHERE list = ? AND revision < ?) WHERE id = ?`, id, first, id), s.DB.Exec(`DELETE FROM main.history WHERE list = ? AND revision < ?`, id, first))
 	}
-	s.Memory.SetList(id, next, bytes)
+	s.Memory.Lists[id] = next
 	return err
 }
 
@@ -114,7 +114,7 @@ func (s *Saver) addList(ctx context.Context, first todo.Snapshot, begun time.Tim
 	if err != nil {
 		return err
 	}
-	s.Memory.SetList(l.ID, first, bytes)
+	s.Memory.Lists[l.ID] = first
 	return s.DB.Exec(s.sql.addList, l.ID, l.Principal, l.Client, l.Workspace, l.Parent, l.ParentConversation, l.Mirrored, l.Conversation,
 		record.UnixNano(begun), string(meta), first.Revision, first.Seq, record.UnixNano(first.Updated), first.Deleted,
 		bytes, int(first.Spare()), excerpt)
@@ -131,6 +131,7 @@ func (s *Saver) addRevision(next *todo.Snapshot) (bytes int, excerpt string, err
 		return 0, "", err
 	}
 	s.Used.add(next.List.Principal, len(body))
+	s.Memory.Put += rowSize + len(body)
 	err = s.DB.Exec(s.sql.addRevision, next.List.ID, next.Revision, next.Operation.ID, record.UnixNano(next.Updated), string(body), next.Seq)
 	return len(body), string(short), err
 }

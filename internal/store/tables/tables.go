@@ -151,13 +151,8 @@ func (r Reader) saying(ctx context.Context, q board.Query, sql string, args []an
 
 // Seen implements [board.Reader].
 func (r Reader) Seen(ctx context.Context, of board.Key) ([]board.Seen, error) {
-	found, _, err := r.SeenBy(ctx, of)
+	found, _, err := good(ctx, r, "read what chats have seen", r.sql.SeenBy, ScanSeen, of.Principal, of.Chat, of.Mirrors)
 	return found, err
-}
-
-// SeenBy returns what [Reader.Seen] does, and how many rows of the chat are damaged.
-func (r Reader) SeenBy(ctx context.Context, of board.Key) (found []board.Seen, damaged int, err error) {
-	return good(ctx, r, "read what chats have seen", r.sql.SeenBy, ScanSeen, of.Principal, of.Chat, of.Mirrors)
 }
 
 // SeenOn implements [board.Reader].

@@ -39,12 +39,6 @@ func NewMemory() *Memory {
 	return &Memory{Lists: make(map[string]todo.Snapshot), Seen: make(map[board.Key][]board.Seen), Chats: make(map[string]todo.Chat)}
 }
 
-// SetList sets the newest revision of a list, with the size of its stored form in bytes.
-func (m *Memory) SetList(id string, newest todo.Snapshot, bytes int) {
-	m.Put += rowSize + bytes
-	m.Lists[id] = newest
-}
-
 // SetSeen sets what a chat has seen.
 func (m *Memory) SetSeen(of board.Key, all []board.Seen) {
 	m.Put += (len(all) + 1) * (rowSize + len(of.Principal) + len(of.Chat))
@@ -91,7 +85,8 @@ func (s *Saver) Load(ctx context.Context, list string, revision int64) (found to
 		if found, err = s.Reader.Load(ctx, list, 0); err != nil && !errors.Is(err, board.ErrNotFound) {
 			return found, err
 		}
-		s.Memory.SetList(list, found, todo.Size(found.Items)+todo.Size(found.Report.Dropped))
+		s.Memory.Put += rowSize + todo.Size(found.Items) + todo.Size(found.Report.Dropped)
+		s.Memory.Lists[list] = found
 	}
 	if found.Revision == 0 {
 		return found, fmt.Errorf("read snapshot: %w", board.ErrNotFound)
@@ -126,7 +121,8 @@ func (s *Saver) Seen(ctx context.Context, of board.Key) ([]board.Seen, error) {
 func (s *Saver) seenBy(ctx context.Context, of board.Key) (all []board.Seen, damaged int, err error) {
 	all, isKnown := s.Memory.Seen[of]
 	if !isKnown {
-		if all, damaged, err = s.SeenBy(ctx, of); err == nil && damaged == 0 {
+		all, damaged, err = good(ctx, s.Reader, "read what chats have seen", s.sql.SeenBy, ScanSeen, of.Principal, of.Chat, of.Mirrors)
+		if err == nil && damaged == 0 {
 			s.Memory.SetSeen(of, all)
 		}
 	}
