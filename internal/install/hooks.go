@@ -296,16 +296,14 @@ func (h hookFile) setStatusLine(comes bool) error {
 		command, shown = command+" "+more, shown+" …"
 	}
 	switch {
-	case h.statusLine == "" || err != nil:
+	case h.statusLine == "" || err != nil || line != nil && !h.machine.runs(old, "show"):
 		return err
-	case h.machine.runs(old, "show") && !comes:
+	case !comes:
 		return h.set(nil, statusLineKey)
-	case line == nil && comes:
+	case line == nil:
 		return h.setShown(object{{"type", "command"}, {"command", command}}, shown, statusLineKey)
-	case h.machine.runs(old, "show"):
-		return h.setShown(command, shown, statusLineKey, "command")
 	}
-	return nil
+	return h.setShown(command, shown, statusLineKey, "command")
 }
 
 // calls returns the command that the hook of an entry runs, and what people see of it.

@@ -110,10 +110,7 @@ func setJSON(data []byte, value any, path []any) ([]byte, error) {
 	if isBlank(data) {
 		data = []byte("{}\n")
 	}
-	tree, err := hujson.Parse(append(bytes.Clone(data), '\n'))
-	if err != nil {
-		return nil, err
-	}
+	tree, _ := hujson.Parse(append(bytes.Clone(data), '\n')) // cannot fail: readJSON has parsed it
 	if value == nil {
 		return removeJSON(data, &tree, path), nil
 	}
