@@ -260,11 +260,7 @@ func (r *report) lookAtClient(ctx context.Context, m install.Machine, c install.
 	case install.HooksThere:
 		r.add(fine, "", "%s: its hooks run this program (%s)", c.Title, strings.Join(s.Kinds, ", "))
 	case install.HooksOutdated:
-		flag := "--hooks"
-		if len(s.Kinds) > 0 {
-			flag += "=" + strings.Join(s.Kinds, ",")
-		}
-		r.add(warning, "todo-mcp install "+flag+" "+c.Name,
+		r.add(warning, again+" --hooks="+cmp.Or(strings.Join(s.Kinds, ","), "all"),
 			"%s: its hooks run another program, or miss some events", c.Title)
 	}
 }
