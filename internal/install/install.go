@@ -181,8 +181,9 @@ func (c Client) read(m Machine, o Options, path string) (f serversFile, err erro
 	return f, err
 }
 
-// isOurs reports whether an entry is of this program: it runs it, or has the address of o, or has a name of
-// ours and an address that this program serves.
+// isOurs reports whether an entry is of this program: it runs it, or has the address of o, or has a name of ours and an
+// address that this program serves. Other servers use /mcp, too, so an entry with headers or a sign-in must also have
+// the usual port.
 func isOurs(m Machine, o Options, name string, entry map[string]any) bool {
 	s := read(entry)
 	if s.URL != "" {
@@ -190,24 +191,16 @@ func isOurs(m Machine, o Options, name string, entry map[string]any) bool {
 			headers, _ := entry[key].(map[string]any)
 			return entry[key] != nil && (len(headers) != 1 || headers[clients.FolderHeader] == nil)
 		})
-		return s.URL == o.URL || (name == defaultName || name == programName) && isServed(s.URL, hasOwn)
+		served := servedForm.FindStringSubmatch(s.URL)
+		return s.URL == o.URL || (name == defaultName || name == programName) && served != nil && (!hasOwn || served[1] == "8765")
 	}
 	n := s.fromPackage()
 	return n > 0 && programForm.MatchString(s.Args[n-1]) || m.isProgram(s.Command)
 }
 
-// isServed reports whether this program may serve an address: /mcp on this machine, with or without a list. Other
-// servers use /mcp, too, so an entry with headers or a sign-in (hasOwn) must also have the usual port.
-func isServed(address string, hasOwn bool) bool {
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || hasOwn && u.Port() != "8765" {
-		return false
-	}
-	query := u.Query()
-	query.Del("list")
-	isHere := slices.Contains([]string{"127.0.0.1", "localhost", "::1"}, u.Hostname())
-	return isHere && u.EscapedPath() == mcpPath && len(query) == 0 && u.Fragment == ""
-}
+// servedForm matches an address that this program may serve: /mcp on this machine, with or without a list. The group is
+// the port.
+var servedForm = regexp.MustCompile(`^(?i:https?://(?:127\.0\.0\.1|localhost|\[::1\])(?::(\d+))?)` + mcpPath + `(?:\?list=[^&#]*)?$`)
 
 // runnerForm matches the words, one a line, before the package in a command of npx, bunx or pnpx, perhaps run by cmd.
 var runnerForm = regexp.MustCompile(`^(?:(?:.*[/\\])?cmd(?:\.exe)?\n/c\n)?(?:.*[/\\])?(?:npx|bunx|pnpx)(?:\.cmd|\.exe)?\n(?:-.*\n)*`)
