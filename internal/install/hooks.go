@@ -264,7 +264,7 @@ func (h hookFile) install(kinds []Kind) error {
 		if h.isList() {
 			path = []any{hooksKey, newItem}
 		}
-		err = cmp.Or(err, h.set(h.entry(e), path...))
+		err = cmp.Or(err, h.setShown(h.entry(e), nil, path...))
 		_, shown := h.calls(e)
 		h.brief("hooks: "+shown, e.event)
 	}

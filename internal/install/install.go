@@ -266,7 +266,7 @@ func (c Client) Uninstall(m Machine, o Options) (Change, error) {
 }
 
 // allow adds to a change the setting that a client runs a server's tools without asking, or removes it; nil keeps it.
-// It reports whether the file has the setting before.
+// It reports whether the file had the setting.
 func (c Client) allow(m Machine, o Options, name string, allows *bool, change *Change) (had bool, err error) {
 	if c.Allow.Path == "" {
 		return false, nil
