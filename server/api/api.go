@@ -53,16 +53,10 @@ type entry struct {
 	at   int64 // its place in the order, as ?before= or ?after= says it
 }
 
-// foundList is a list, and where a search found the text.
-type foundList struct {
-	render.ListDocument
-	Found todo.Said `json:"found"`
-}
-
 // lists answers with a page of lists as [render.ListDocument], last changed first, with Seq below ?before=. The first
 // page begins with present chats without a list, whose revision is 0. A list that changes while they are read may be
-// missing. With ?search= the page has only lists that contain that text, as [foundList]. With ?history=true it also has
-// lists of which only an earlier revision contains it.
+// missing. With ?search= the page has only lists that contain that text, and where each has it. With ?history=true it
+// also has lists of which only an earlier revision contains it.
 func lists(w http.ResponseWriter, r *edge.Request) error {
 	query := r.URL.Query()
 	text := todo.Cut(strings.TrimSpace(query.Get("search")), todo.MaxTitle)
@@ -119,7 +113,10 @@ func formOf(l todo.Snapshot, text string, said map[string]todo.Said) any {
 	if !found {
 		return nil
 	}
-	return foundList{render.Document(l), where}
+	return struct {
+		render.ListDocument
+		Found todo.Said `json:"found"`
+	}{render.Document(l), where}
 }
 
 // list answers with one list, at its newest revision or at ?revision=.
