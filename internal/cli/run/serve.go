@@ -110,7 +110,11 @@ func (a *service) serve(ctx context.Context, opens bool) error {
 	if err != nil {
 		return err
 	}
-	s.Panel = ownAddress(a.App, listener.Addr())
+	listens := Scheme(a.App) + "://" + listener.Addr().String()
+	s.Panel = a.PublicURL
+	if tcp, ok := listener.Addr().(*net.TCPAddr); s.Panel == "" && ok && !tcp.IP.IsUnspecified() {
+		s.Panel = listens // an address of all interfaces is no single one
+	}
 	a.measure(s.Board, handler)
 	if err := a.serveAdmin(handler); err != nil {
 		return err
@@ -122,7 +126,6 @@ func (a *service) serve(ctx context.Context, opens bool) error {
 	if err := a.notify(ctx, lists); err != nil {
 		return err
 	}
-	listens := Scheme(a.App) + "://" + listener.Addr().String()
 	url := cmp.Or(s.Panel, listens)
 	page := url + "/"
 	if a.lan != nil {
@@ -153,14 +156,6 @@ func listen(ctx context.Context, a *app.App) (net.Listener, error) {
 		return nil, fmt.Errorf("another program has %s: end it, or %s", a.Addr, other)
 	}
 	return nil, fmt.Errorf("--addr: %w", err)
-}
-
-// ownAddress returns the panel's URL on a listener; empty for one on all interfaces, which has no single address.
-func ownAddress(a *app.App, addr net.Addr) string {
-	if tcp, ok := addr.(*net.TCPAddr); a.PublicURL != "" || !ok || tcp.IP.IsUnspecified() {
-		return a.PublicURL
-	}
-	return Scheme(a) + "://" + addr.String()
 }
 
 // Scheme returns the URL scheme of the server.
