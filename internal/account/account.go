@@ -271,21 +271,11 @@ func (b Board) Projects() (out []Project) {
 }
 
 // LastDay returns the ended groups of the last day that has any. lists must be in order of last change, newest first.
-func LastDay(lists []Group, now time.Time) (of []Group) {
-	var day time.Time
-	for i := range lists {
-		f := &lists[i]
-		if len(of) == 0 {
-			day = todo.Midnight(f.Updated().In(now.Location()))
-		}
-		if f.Updated().Before(day) {
-			break
-		}
-		if f.State().Ended() {
-			of = append(of, *f)
-		}
-	}
-	return of
+func LastDay(lists []Group, now time.Time) []Group {
+	ended := slices.DeleteFunc(slices.Clone(lists), func(f Group) bool { return !f.State().Ended() })
+	return slices.DeleteFunc(ended, func(f Group) bool { // the first one stays
+		return f.Updated().Before(todo.Midnight(ended[0].Updated().In(now.Location())))
+	})
 }
 
 // Counts returns how many groups are in each state.
