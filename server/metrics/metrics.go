@@ -70,15 +70,10 @@ func (m *Metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 
 type page struct{ bytes.Buffer }
 
-func (p *page) about(name, kind, help string) {
-	fmt.Fprintf(p, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
-}
-
 // value writes a metric of one value. Its name may have labels.
 func (p *page) value(name, kind, help string, value float64) {
 	family, _, _ := strings.Cut(name, "{")
-	p.about(family, kind, help)
-	fmt.Fprintf(p, "%s %v\n", name, value)
+	fmt.Fprintf(p, "# HELP %s %s\n# TYPE %[1]s %[3]s\n%[4]s %[5]v\n", family, help, kind, name, value)
 }
 
 // bounds are the upper bounds of a histogram's buckets in seconds: the conventions' bounds, finer bounds for stores,
@@ -119,7 +114,7 @@ func (h *histogram) observe(took time.Duration, labels ...string) {
 func (h *histogram) write(p *page) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	p.about(h.name, "histogram", h.help)
+	fmt.Fprintf(p, "# HELP %s %s\n# TYPE %[1]s histogram\n", h.name, h.help)
 	for _, key := range slices.SortedStableFunc(maps.Keys(h.series), func(a, b values) int { return slices.Compare(a[:], b[:]) }) {
 		s, labels := h.series[key], labelled(h.labels, key[:]...)
 		bucket, total := h.name+"_bucket"+strings.TrimSuffix(labels, "}"), uint64(0)
