@@ -258,12 +258,7 @@ func (d drawing) rows(fs []account.Group) Group {
 
 // summary counts lists, chats and states, as "2 lists, 1 chat, 1 working".
 func summary(active []account.Group) string {
-	chats := 0
-	for _, f := range active {
-		if f.Main.IsChat() {
-			chats++
-		}
-	}
+	chats := len(slices.DeleteFunc(slices.Clone(active), func(f account.Group) bool { return !f.Main.IsChat() }))
 	n := account.Counts(active)
 	return render.Joined(", ", render.Some(len(active)-chats, "list", "lists"), render.Some(chats, "chat", "chats"),
 		render.Some(n[todo.Waiting], "waiting for you", "waiting for you"), render.Some(n[todo.Working], "working", "working"), render.Some(n[todo.Idle], "idle", "idle"))
