@@ -158,11 +158,8 @@ func near(cursor string, above int) pane { return pane{cursor: cursor, drawn: cu
 // move moves the cursor by delta rows, as far as there are any, and returns the index of its row; -1 without rows.
 // If the cursor's row is gone, it first goes to the row at its index.
 func (p *pane) move(rows []row, delta int) int {
-	at, stops := -1, []int(nil) // stops are the indexes of rows that are no headings
+	var stops []int // the indexes of rows that are no headings
 	for i, r := range rows {
-		if r.id != "" && r.id == p.cursor {
-			at = len(stops)
-		}
 		if r.id != "" {
 			stops = append(stops, i)
 		}
@@ -171,6 +168,7 @@ func (p *pane) move(rows []row, delta int) int {
 		p.cursor = ""
 		return -1
 	}
+	at := slices.IndexFunc(stops, func(i int) bool { return rows[i].id == p.cursor })
 	if at < 0 {
 		at, _ = slices.BinarySearch(stops, p.index)
 	}
