@@ -243,6 +243,13 @@ func Write(w http.ResponseWriter, status int, mediaType string, body []byte) err
 	return nil
 }
 
+// WritePage is [Write] for a page in HTML with a Content-Security-Policy.
+func WritePage(w http.ResponseWriter, status int, policy, page string) error {
+	w.Header().Set("Content-Security-Policy", policy)
+	w.Header().Set("Referrer-Policy", "same-origin")
+	return Write(w, status, "text/html; charset=utf-8", []byte(page))
+}
+
 // Static returns a handler that answers with content. Browsers keep it, and ask before each use whether it changed.
 func Static(mediaType, content string) Handler {
 	sum := sha256.Sum256([]byte(content))

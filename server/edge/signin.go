@@ -218,7 +218,11 @@ func (e *Edge) routeSignIn() {
 		return e.draw(w, r, http.StatusOK, r.URL.Query().Get("to"), "")
 	}, Public, Page)
 	e.Handle("POST "+signInPath, Text, e.paste, Public)
-	e.Handle("POST "+signOutPath, Text, e.signOut, Public)
+	e.Handle("POST "+signOutPath, Text, func(w http.ResponseWriter, r *Request) error {
+		e.setCookie(w, r, sessionCookie, nil, 0)
+		e.redirect(w, r.Request, signInPath)
+		return nil
+	}, Public)
 	e.Handle("GET /signin.css", Text, Static("text/css; charset=utf-8", card.Colours+signInStyle), Public)
 	e.Handle("GET /signin.js", Text, Static("text/javascript; charset=utf-8", signInScript), Public)
 	if e.offersIssuer() {
@@ -234,12 +238,9 @@ func (e *Edge) routeSignIn() {
 func (e *Edge) offersIssuer() bool { return e.config.Issuer != nil && e.config.Issuer.ClientID != "" }
 
 func (e *Edge) draw(w http.ResponseWriter, r *Request, status int, to, problem string) error {
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Security-Policy", policy)
-	w.Header().Set("Referrer-Policy", "same-origin")
-	w.WriteHeader(status)
-	_ = e.signInDocument(r.Root(), localPath(to), problem).Render(w)
-	return nil
+	var page strings.Builder // which does not fail
+	_ = e.signInDocument(r.Root(), localPath(to), problem).Render(&page)
+	return WritePage(w, status, policy, page.String())
 }
 
 // signInDocument returns the page for signing in, which links below root and leads to the path to afterwards.
@@ -355,12 +356,6 @@ func (e *Edge) fromCookie(r *http.Request) (board.Identity, error) {
 		return in.Identity, nil
 	}
 	return board.Identity{}, errNobody // without a cookie, or with one that expired or is from another way to sign in
-}
-
-func (e *Edge) signOut(w http.ResponseWriter, r *Request) error {
-	e.setCookie(w, r, sessionCookie, nil, 0)
-	e.redirect(w, r.Request, signInPath)
-	return nil
 }
 
 func (e *Edge) start(w http.ResponseWriter, r *Request) error {

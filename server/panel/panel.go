@@ -101,13 +101,7 @@ func answer(w http.ResponseWriter, r *edge.Request, draw func() (string, error))
 	case isMarkdown(r):
 		return edge.Write(w, http.StatusOK, "text/markdown; charset=utf-8", []byte(text))
 	}
-	return write(w, http.StatusOK, text)
-}
-
-func write(w http.ResponseWriter, status int, page string) error {
-	w.Header().Set("Content-Security-Policy", policy)
-	w.Header().Set("Referrer-Policy", "same-origin")
-	return edge.Write(w, status, "text/html; charset=utf-8", []byte(page))
+	return edge.WritePage(w, http.StatusOK, policy, text)
 }
 
 // failure returns a function that draws a failure as a page; root is the board's address relative to the page.
@@ -121,7 +115,7 @@ func failure(root string) edge.Format {
 		if w.Header().Get("Retry-After") != "" {
 			page.list = Group{Data("later", "true")} // the script loads it again
 		}
-		_ = write(w, status, page.draw())
+		_ = edge.WritePage(w, status, policy, page.draw())
 	}
 }
 
