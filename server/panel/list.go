@@ -37,13 +37,13 @@ type listPage struct {
 
 // list serves a list's page, with ?revision= its history; with .md after the id the list as markdown.
 func (p *Panel) list(w http.ResponseWriter, r *edge.Request) error {
-	id := strings.TrimSuffix(r.PathValue("id"), ".md")
+	id, isMarkdown := strings.CutSuffix(r.PathValue("id"), ".md")
 	revision, err := r.QueryNumber("revision", 0)
 	if err != nil {
 		return err
 	}
 	return answer(w, r, func() (string, error) {
-		if isMarkdown(r) {
+		if isMarkdown {
 			l, err := r.Lists.Load(r.Context(), id, revision)
 			return render.Markdown(l), err
 		}

@@ -89,16 +89,13 @@ func (p *Panel) Route(e *edge.Edge) {
 var mediaTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
 	".svg": "image/svg+xml", ".png": "image/png", ".webmanifest": "application/manifest+json"}
 
-// isMarkdown reports whether a page is asked for as markdown.
-func isMarkdown(r *edge.Request) bool { return strings.HasSuffix(r.URL.Path, ".md") }
-
-// answer answers with what draw returns in its turn: a page, or markdown.
+// answer answers with what draw returns in its turn: a page, or markdown for a path that ends in .md.
 func answer(w http.ResponseWriter, r *edge.Request, draw func() (string, error)) error {
 	text, err := edge.InTurn(r, draw)
 	switch {
 	case err != nil:
 		return err
-	case isMarkdown(r):
+	case strings.HasSuffix(r.URL.Path, ".md"):
 		return edge.Write(w, http.StatusOK, "text/markdown; charset=utf-8", []byte(text))
 	}
 	return edge.WritePage(w, http.StatusOK, policy, text)

@@ -32,7 +32,7 @@ func (p *Panel) today(w http.ResponseWriter, r *edge.Request) error {
 			return "", edge.BadRequest("%s", err)
 		}
 		day, err := account.DayOf(r.Context(), r.Lists.During, at, at, now)
-		if err != nil || isMarkdown(r) {
+		if err != nil || strings.HasSuffix(r.URL.Path, ".md") {
 			return render.DayMarkdown(day), err
 		}
 		s, err := p.readBoard(r.Context(), r)
