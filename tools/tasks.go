@@ -75,7 +75,10 @@ func readTaskCreate(r *reader, args value) *Call {
 		line.Status = r.status(status, "", TodoWriteView(), true)
 	}
 	created := func(o board.Outcome) string {
-		last := o.After.Items[len(o.After.Items)-1]
+		last := todo.Item{}
+		if n := len(o.After.Items); n > 0 {
+			last = o.After.Items[n-1]
+		}
 		return fmt.Sprintf(r.words.TaskCreated, last.ID, excerpt(last.Text))
 	}
 	return &Call{Target: board.Target{Append: true}, answer: created, Change: func(d *todo.Draft) error { appendLines(d, line); return nil }}

@@ -120,10 +120,13 @@ func decode(d *jsontext.Decoder) (v value, err error) {
 	for end := v.kind + 2; err == nil && d.PeekKind() != end; { // ']' and '}' stand two behind '[' and '{'
 		var m member
 		if v.kind == '{' {
-			name, _ := d.ReadToken() // after an error the next read has the same
+			var name jsontext.Token
+			name, err = d.ReadToken()
 			m.name = name.String()
 		}
-		m.value, err = decode(d)
+		if err == nil {
+			m.value, err = decode(d)
+		}
 		v.members = append(v.members, m)
 	}
 	if err == nil {
