@@ -143,8 +143,9 @@ func todoWrite(o Options, isOwn bool) variant {
 	v.ids, v.allStatuses = o.ItemIDs, all
 	v.prune = func(in *jsonschema.Schema) {
 		todos, _ := in.Properties.Get("todos")
-		// A model need not learn the limits by a refusal. That of texts is only described: longer texts of others may
-		// be sent back (T2), and some clients validate calls by the schema.
+		// The schema has the limits, so that a model need not learn them by a refusal. The limit of texts is only in
+		// the description: a model may send again a longer text that somebody else wrote (T2), and some clients
+		// validate calls by the schema.
 		if o.MaxItems > 0 {
 			todos.MaxItems = new(uint64(o.MaxItems))
 		}

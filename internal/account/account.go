@@ -181,7 +181,7 @@ func Client(s todo.Snapshot) string {
 
 // Board has all groups by the parts of the board. Groups that rest are in the order of their last change, newest first.
 type Board struct {
-	Active   []Group // an agent is there; by state, then the newest first, so that a write alone moves none
+	Active   []Group // an agent is there; by state, then by when they began, the newest first: a write alone moves none
 	Quiet    []Group // chats that are idle, without a list
 	Left     []Group // left open, and no sub-agent's list without its main list
 	Finished []Group // today

@@ -231,7 +231,8 @@ func anyChat(ctx context.Context, r Reader, on []Seen, counts func(Seen) bool, i
 	return false, nil
 }
 
-// IsHeld reports whether a chat that is here holds the list that entries are of. For server see [Store.Alive].
+// IsHeld reports whether a chat that is here holds a list. on has all [Seen] of the list; for server see
+// [Store.Alive].
 func IsHeld(ctx context.Context, r Reader, on []Seen, now time.Time, server func(process string) bool) (bool, error) {
 	return anyChat(ctx, r, on, Seen.holds, func(c todo.Chat) bool { return c.IsHere(now, alive(server)) })
 }

@@ -22,7 +22,7 @@ type Follower struct {
 
 	mu      sync.Mutex
 	came    int                // how many snapshots were kept so far
-	waiting map[string]arrival // of revisions by the list, of calls by one of maxWaitingCalls numbers; a later one replaces what has its key
+	waiting map[string]arrival // the key of a revision is its list, that of a call one of maxWaitingCalls numbers; a later arrival replaces the one with the same key
 }
 
 type arrival struct {

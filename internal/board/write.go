@@ -264,7 +264,7 @@ func (a *attempt) save(ctx context.Context, draft *todo.Draft, report todo.Repor
 func (a *attempt) takeLater(ctx context.Context, to *todo.Snapshot) error {
 	to.Later = slices.Concat(to.Later, a.current.Later)
 	if a.current.Later = nil; a.putsAway {
-		return nil // it is saved as it is put away
+		return nil // putting the list away saves it
 	}
 	_, err := a.saveBeside(ctx, todo.NewDraft(a.current, a.at), a.Writer)
 	return err

@@ -45,7 +45,7 @@ type hookFile struct {
 	shell   shell.Shell
 	program string   // the path or the name that hooks call; empty with an error
 	store   []string // the arguments --store and --config
-	server  string   // the address of a server to tell, without mcpPath, instead of the store; empty for none
+	server  string   // the address, without mcpPath, of the server to which hooks pass events; empty if they write to the store
 	err     error    // why it is unknown what hooks call
 }
 

@@ -245,7 +245,8 @@ func (d *Draft) Put(view View, lines ...Line) (unknown []string) {
 	for n, line := range lines {
 		at, isKnown := places[line.ID]
 		if isKnown && view.Keys && line.Text != "" {
-			// Where agents give items keys, the id of an item without one means a new item if the text is not its.
+			// On a list whose items have keys from agents, a line with the id of an item without a key means a new
+			// item, unless it also has that item's text.
 			item := d.next.Items[at]
 			isKnown = item.Key != "" || item.isNamed(line.Text) ||
 				!slices.ContainsFunc(d.next.Items, func(i Item) bool { return i.Key != "" })

@@ -50,8 +50,9 @@ func (s Snapshot) At() (item Item, ok bool) {
 	return Item{}, false
 }
 
-// link sets WaitsFor of the items of lines; an item without an id stands for none. The lines name the items waited for
-// by the ids that the view shows. link returns the names that no item has.
+// link sets WaitsFor of items, which are those of lines, one for one; an item without an id means that its line has
+// no item. Lines say by the ids that the view shows which items they wait for. link returns the names that no item
+// has.
 func (d *Draft) link(view View, lines []Line, items []Item) (unknown []string) {
 	if view.Keys {
 		d.nameApart()

@@ -15,7 +15,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/store/sqlite"
 )
 
-// What was told is noted for an hour: what is older goes with the next note, whoever's it is.
+// What was told is remembered for an hour. Writing any principal's next note deletes older notes
+// of all principals.
 func TestOldNotesGo(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "todo.db")
 	for n, whose := range []string{"", "ann", "bob"} {

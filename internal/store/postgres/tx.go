@@ -108,7 +108,7 @@ func (t *tx) begin(ctx context.Context, key board.Key) error {
 	})
 	t.pending.Queue(numbered(queries().Newest)+` WHERE l.id = coalesce(nullif(todo_mcp.held($1, $2, $3), ''), $2)`, of...).Query(func(found pgx.Rows) error {
 		all, _, err := tables.Good(&t.store.Health, found, tables.ScanSnapshot)
-		for _, s := range all { // not a damaged one: a method that needs that returns the error
+		for _, s := range all { // damaged rows are left out: a method that needs one returns the error itself
 			t.Memory.Lists[s.List.ID] = s
 		}
 		return err

@@ -269,8 +269,9 @@ func mustSave(t testing.TB, s *Store, id string, revision int64) {
 	}
 }
 
-// A watcher that came before the file was made hears of another process's save when that says
-// so, and not by looking now and then; also after the file by which it is said was deleted.
+// A watcher that began before the store's file existed hears of another process's save at once, by
+// the file that each save touches, and not by looking now and then; also after that file was
+// deleted.
 func TestWatchHearsOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	b, a := open(t, path), open(t, path)

@@ -148,7 +148,7 @@ type writer struct {
 	seen   int64 // SQLite's data_version when the last transaction began; 0 for none
 	logged int64 // the size of the log when it was last looked at
 
-	seq int64 // the last Seq that was given to a row; 0 for unknown. It is forgotten with the Memory
+	seq int64 // the last Seq that was given to a row; 0 if unknown, as after the Memory, which has what was read, was emptied
 }
 
 func newWriter(s *Store) *writer {

@@ -60,9 +60,9 @@ func (l *Life) Hint() {
 const hintAnyway = 3 * time.Second
 
 // Watch calls hint at once. It calls it once more after each [Life.Hint], when told receives a value, when the
-// channel that the function again returned receives one, and every hintAnyway. After each hint it calls again for a
-// new channel, which may be nil; waited is true if time alone caused the hint. Watch returns [board.ErrClosed] after
-// End, or nil when ctx ends.
+// channel from the last call of the function again receives one, and every hintAnyway. After each hint it calls that
+// function, which returns the next channel or nil; waited is true if time alone caused the hint. Watch returns
+// [board.ErrClosed] after End, or nil when ctx ends.
 func (l *Life) Watch(ctx context.Context, hint func(), told <-chan struct{}, again func(waited bool) <-chan time.Time) error {
 	if err := l.Enter(ctx); err != nil {
 		return fmt.Errorf("watch store: %w", err)

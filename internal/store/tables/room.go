@@ -61,8 +61,8 @@ func (u *Used) mayExpire(principal string, every time.Duration, now time.Time) (
 	return may
 }
 
-// read returns how many bytes a principal uses at most, who may use most. It counts after usedAge, and where no list
-// could begin.
+// read returns an upper bound of the bytes that a principal uses; most is the principal's limit. It counts anew if
+// the last count is older than usedAge, or if by that count no list could begin.
 func (u *Used) read(principal string, most int64, count func() (int64, error)) (bytes int64, err error) {
 	isKnown := false
 	u.at(principal, func(k *used) {
@@ -90,7 +90,8 @@ func (u *Used) add(principal string, texts int) {
 // rowSize is the size in bytes that counts for a row of seen, names and keys. A chat adds its body.
 const rowSize = 1000
 
-// sizeOf returns SQL that selects how many bytes the rows take that a condition, which is used five times, selects.
+// sizeOf returns SQL that selects how many bytes the rows take that match a WHERE clause. The clause is inserted five
+// times, once for each table.
 func sizeOf(where string) string {
 	return fmt.Sprintf(`SELECT CAST((SELECT coalesce(sum(bytes), 0) FROM main.lists%[1]s) + (SELECT coalesce(sum(%[2]d + octet_length(body)), 0) FROM main.chats%[1]s)
 		+ %[2]d * ((SELECT count(*) FROM main.seen%[1]s) + (SELECT count(*) FROM main.names%[1]s) + (SELECT count(*) FROM main.keys%[1]s)) AS bigint)`, where, rowSize)
