@@ -19,7 +19,7 @@ type reader struct {
 	words    *prompts.Words
 	problems []todo.Problem
 	cause    error       // [ErrListLeftOut], or nil
-	leftOut  []todo.Item // lines of a list sent as text that are no items
+	leftOut  []todo.Item // as [Call.leftOut]
 	mends    bool        // texts that a list cannot have are mended, not refused
 }
 

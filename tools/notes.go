@@ -13,12 +13,15 @@ import (
 
 // resultNotes returns what follows the tool's own text, said, in each result. If nothing changed, it says so (V4), on
 // a line of its own if said has several lines: it would read as a part of the last one. Then come lines about open
-// items that the write dropped and about changes by others, and the notes of the change that are not said yet. A
-// repeated call has the same report, and so the same notes.
-func resultNotes(w *prompts.Words, o board.Outcome, said string) string {
+// items that the write dropped, about changes by others and about lines of a text that are no items, and the notes of
+// the change that are not said yet. A repeated call has the same report, and so the same notes.
+func resultNotes(w *prompts.Words, c *Call, o board.Outcome, said string) string {
 	var lines []string
 	unchanged := !o.Changed && !o.Repeated
-	say := func(format, what string) {
+	say := func(format, what string, items ...todo.Item) {
+		if len(items) > 0 {
+			what = firstFew(w, items)
+		}
 		if what != "" {
 			lines = append(lines, fmt.Sprintf(format, what))
 		}
@@ -26,15 +29,16 @@ func resultNotes(w *prompts.Words, o board.Outcome, said string) string {
 	if o.Continues != "" {
 		say(w.Continues, quote(o.Continues))
 	}
-	say(w.PutAway, firstFew(w, o.PutAway.Open))
+	say(w.PutAway, "", o.PutAway.Open...)
 	if !unchanged {
-		say(w.Dropped, firstFew(w, o.Dropped))
-		say(w.Reopened, firstFew(w, o.Reopened))
+		say(w.Dropped, "", o.Dropped...)
+		say(w.Reopened, "", o.Reopened...)
 	}
 	say("%s", News(w, o.Report))
 	say(w.Kept, keptChanges(w, o.Report))
-	say(w.Held, firstFew(w, o.Held))
+	say(w.Held, "", o.Held...)
 	say(w.OtherList, o.Elsewhere)
+	say(w.LeftOut, "", c.leftOut...)
 	text := ""
 	switch {
 	case unchanged && strings.Contains(said, "\n"):

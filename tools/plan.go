@@ -45,7 +45,6 @@ func readCreateTodos(r *reader, args value) *Call {
 		return fmt.Sprintf(r.words.Created, len(steps)) + "\n" + planText(r.words, o.After)
 	}
 	return &Call{Target: board.Target{Append: true}, answer: created, Change: func(d *todo.Draft) error {
-		r.noteLeftOut(d)
 		appendLines(d, steps...)
 		return nil
 	}}

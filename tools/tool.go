@@ -107,6 +107,7 @@ type Call struct {
 	Title        string      // one line, used if the list has no title yet; may be empty
 	Change       todo.Change // nil for a call that only reads, and for an Edit
 	Edit         todo.Edit   // a person's change by the tick tool; zero in other calls
+	leftOut      []todo.Item // lines of a list sent as text that are no items
 
 	// answer words what the call did; "" if its item is not on the list. nil means that the answer is the list as text.
 	answer func(o board.Outcome) string
@@ -218,7 +219,7 @@ func (t *Tool) Read(raw json.RawMessage) (*Call, error) {
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	call.List, call.View = list, t.view
+	call.List, call.View, call.leftOut = list, t.view, r.leftOut
 	return call, nil
 }
 
@@ -232,7 +233,7 @@ func (t *Tool) Result(c *Call, o board.Outcome) Result {
 		return Result{Text: fmt.Sprintf(t.words.UnknownID, unquotedExcerpt(c.Item)), IsError: true}
 	}
 	if c.Change != nil {
-		text += resultNotes(t.words, o, text)
+		text += resultNotes(t.words, c, o, text)
 	}
 	return t.result(text, content{Message: text}, o.After)
 }

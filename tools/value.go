@@ -3,7 +3,6 @@ package tools
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -292,11 +291,4 @@ func (r *reader) objects(elements []member, key string) (items []member, asText 
 		asText = asText || isText
 	}
 	return items, asText
-}
-
-// noteLeftOut adds a note if lines of a text were left out.
-func (r *reader) noteLeftOut(d *todo.Draft) {
-	if len(r.leftOut) > 0 {
-		d.Note(fmt.Sprintf(r.words.LeftOut, firstFew(r.words, r.leftOut)))
-	}
 }

@@ -134,7 +134,6 @@ func (l wholeList) read(r *reader, args value) *Call {
 		if explanation != "" {
 			d.Explain(explanation)
 		}
-		r.noteLeftOut(d)
 		return oneInProgress(d, l, r.words)
 	}}
 }
