@@ -233,11 +233,11 @@ func (e *Edge) Handle(pattern string, format Format, h Handler, traits ...Trait)
 		}
 		var id board.Identity
 		var err error
-		// Nobody on the way can have read what came over TLS, from a trusted proxy or from this machine.
-		from := hostOf(r.RemoteAddr)
-		isPrivate := r.TLS != nil || IsLoopback(from) || e.isTrusted(from)
-		if len(e.config.TrustedProxies) > 0 && !slices.Contains(traits, Direct) && !isPrivate {
-			err = newError(http.StatusForbidden, "connect through the proxy: this address is not encrypted (see --trusted-proxies)")
+		if len(e.config.TrustedProxies) > 0 && !slices.Contains(traits, Direct) {
+			// Nobody on the way can have read what came over TLS, from a trusted proxy or from this machine.
+			if from := hostOf(r.RemoteAddr); r.TLS == nil && !IsLoopback(from) && !e.isTrusted(from) {
+				err = newError(http.StatusForbidden, "connect through the proxy: this address is not encrypted (see --trusted-proxies)")
+			}
 		}
 		if err == nil && e.signsIn && !slices.Contains(traits, Public) {
 			id, err = e.signIn(r)
