@@ -271,11 +271,16 @@ func (b Board) Projects() (out []Project) {
 }
 
 // LastDay returns the ended groups of the last day that has any. lists must be in order of last change, newest first.
-func LastDay(lists []Group, now time.Time) []Group {
-	ended := slices.DeleteFunc(slices.Clone(lists), func(f Group) bool { return !f.State().Ended() })
-	return slices.DeleteFunc(ended, func(f Group) bool { // the first one stays
-		return f.Updated().Before(todo.Midnight(ended[0].Updated().In(now.Location())))
-	})
+func LastDay(lists []Group, now time.Time) (of []Group) {
+	for _, f := range lists {
+		if len(of) > 0 && f.Updated().Before(todo.Midnight(of[0].Updated().In(now.Location()))) {
+			break
+		}
+		if f.State().Ended() {
+			of = append(of, f)
+		}
+	}
+	return of
 }
 
 // Counts returns how many groups are in each state.
