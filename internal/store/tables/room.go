@@ -19,7 +19,7 @@ const share = 25
 // Used remembers how many bytes each principal uses. The empty principal stands for all principals together.
 type Used struct {
 	mu sync.Mutex
-	of map[string]used
+	of map[string]*used
 }
 
 type used struct {
@@ -32,58 +32,64 @@ type used struct {
 // expireEvery is the least time between two removals by age for a principal. usedAge is how long a count of bytes is used.
 const expireEvery, usedAge = 10 * time.Minute, 5 * time.Second
 
-// at calls do with the entry of a principal, a new one if it has none.
-func (u *Used) at(principal string, do func(*used)) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.of == nil || len(u.of) > 1000 {
-		u.of = make(map[string]used)
-	}
+// principal returns the entry of a principal, a new one if it has none. The caller holds mu.
+func (u *Used) principal(principal string) *used {
 	k := u.of[principal]
-	do(&k)
-	u.of[principal] = k
+	if k == nil {
+		if u.of == nil || len(u.of) > 1000 {
+			u.of = make(map[string]*used)
+		}
+		k = &used{}
+		u.of[principal] = k
+	}
+	return k
 }
 
 // Bytes returns the size of the store in bytes when it was last counted; 0 before the first write, and where it is not
 // limited.
-func (u *Used) Bytes() (bytes int64) {
-	u.at("", func(k *used) { bytes = k.bytes })
-	return bytes
+func (u *Used) Bytes() int64 {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.principal("").bytes
 }
 
 // mayExpire reports whether the last removal by age was long enough ago, and if so notes one now.
 func (u *Used) mayExpire(principal string, every time.Duration, now time.Time) (may bool) {
-	u.at(principal, func(k *used) {
-		if may = now.Sub(k.expired) >= every; may {
-			k.expired = now
-		}
-	})
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	k := u.principal(principal)
+	if may = now.Sub(k.expired) >= every; may {
+		k.expired = now
+	}
 	return may
 }
 
 // read returns an upper bound of the bytes that a principal uses; most is the principal's limit. It counts anew if
 // the last count is older than usedAge, or if by that count no list could begin.
 func (u *Used) read(principal string, most int64, count func() (int64, error)) (bytes int64, err error) {
-	isKnown := false
-	u.at(principal, func(k *used) {
-		bytes = k.bytes + k.added
-		isKnown = time.Since(k.counted) < usedAge && bytes < most/100*board.Full
-	})
-	if isKnown {
+	u.mu.Lock()
+	known := *u.principal(principal)
+	u.mu.Unlock()
+	if bytes = known.bytes + known.added; time.Since(known.counted) < usedAge && bytes < most/100*board.Full {
 		return bytes, nil
 	}
 	if bytes, err = count(); err == nil {
-		u.at(principal, func(k *used) { k.bytes, k.counted, k.added = bytes, time.Now(), 0 })
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		k := u.principal(principal)
+		k.bytes, k.counted, k.added = bytes, time.Now(), 0
 	}
 	return bytes, err
 }
 
 // add notes a row with texts of some bytes. It takes the row for larger than it is with its indexes and its excerpt.
 func (u *Used) add(principal string, texts int) {
-	add := func(k *used) { k.added += 4 * int64(rowSize+texts) }
-	u.at("", add)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	most := 4 * int64(rowSize+texts)
+	u.principal("").added += most
 	if principal != "" {
-		u.at(principal, add)
+		u.principal(principal).added += most
 	}
 }
 
