@@ -160,11 +160,16 @@ func (d *Draft) Restore(items []Item) {
 	}
 }
 
-// Undo reverts what changed from revision old to revision seen: items, title, Archived and Later. The draft
-// must have begun with seen. A merge keeps what changed after that.
+// Undo reverts what changed from revision old to revision seen: items, title, Archived and Later; with old
+// for both, the items alone become those of old. A merge keeps what changed after seen.
 func (d *Draft) Undo(old, seen Snapshot) {
 	d.Restore(old.Items)
-	d.next.GivenTitle, d.next.Later = old.GivenTitle, slices.Clone(old.Later)
+	if old.GivenTitle != seen.GivenTitle {
+		d.next.GivenTitle = old.GivenTitle
+	}
+	if !slices.Equal(old.Later, seen.Later) {
+		d.next.Later = slices.Clone(old.Later)
+	}
 	if old.Archived != seen.Archived {
 		d.Archive(old.Archived, "")
 	}
