@@ -52,10 +52,10 @@ func readCreateTodos(r *reader, args value) *Call {
 
 // appendLines adds an item for each line, in core statuses, at the end of the list.
 func appendLines(d *todo.Draft, lines ...todo.Line) {
-	for _, line := range lines {
-		line.ID = d.Append(line.Text)[0].ID
-		d.Put(todo.CoreView(), line)
+	for n := range lines {
+		lines[n].ID = d.Append(lines[n].Text)[0].ID
 	}
+	d.Put(todo.CoreView(), lines...)
 }
 
 type updateTodoInput struct {
