@@ -37,7 +37,7 @@ func (u *Used) principal(principal string) *used {
 	k := u.of[principal]
 	if k == nil {
 		if u.of == nil || len(u.of) > 1000 {
-			u.of = make(map[string]*used)
+			u.of = map[string]*used{"": cmp.Or(u.of[""], &used{})}
 		}
 		k = &used{}
 		u.of[principal] = k
@@ -64,7 +64,8 @@ func (u *Used) mayExpire(principal string, every time.Duration, now time.Time) (
 	return may
 }
 
-// read returns an upper bound of the bytes that a principal uses; most is the principal's limit. It counts anew if
+// read returns an upper bound of the bytes that a principal uses, as far as this process knows; most is the
+// principal's limit. It counts anew if
 // the last count is older than usedAge, or if by that count no list could begin.
 func (u *Used) read(principal string, most int64, count func() (int64, error)) (bytes int64, err error) {
 	u.mu.Lock()
@@ -205,7 +206,7 @@ func (s *Saver) evict(ctx context.Context, forList todo.List, kind todo.Spare, b
 			stays, err = board.IsHeld(ctx, s, on, now, s.Alive)
 		}
 		switch {
-		case err != nil || stays:
+		case err != nil || stays || l.Spare() != kind: // the column may be damaged, which has no checksum
 		case kind == todo.SpareUnseen:
 			err = s.forget(oneList, forList, l.List.ID)
 		default:
