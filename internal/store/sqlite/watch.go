@@ -57,12 +57,11 @@ func (s *Store) Watch(ctx context.Context, hint func()) error {
 	}
 	defer s.life.Work.Done() // Close waits until what follows is closed
 	others := &listener{file: s.path + savedSuffix, heard: make(chan struct{}, 1)}
-	on, err := fsnotify.NewWatcher()
-	if err == nil {
-		defer on.Close()
-		others.on = on
-		go pass(on, others.heard)
-	}
+	defer func() {
+		if others.on != nil {
+			_ = others.on.Close()
+		}
+	}()
 	return s.life.Watch(ctx, hint, others.heard, func(bool) <-chan time.Time {
 		if info, _ := s.stat(); info != nil && others.listen() == nil { // without a store nothing is made on disk
 			return nil
@@ -95,7 +94,7 @@ const (
 type listener struct {
 	file  string
 	heard chan struct{}
-	on    *fsnotify.Watcher // nil if the system has no more
+	on    *fsnotify.Watcher // nil until it listens
 	info  os.FileInfo       // of the file that it listens to
 }
 
@@ -107,7 +106,10 @@ func (l *listener) listen() error {
 		return nil
 	}
 	if l.on == nil {
-		return errors.ErrUnsupported
+		if l.on, err = fsnotify.NewWatcher(); err != nil {
+			return err
+		}
+		go pass(l.on, l.heard)
 	}
 	if err := os.MkdirAll(filepath.Dir(l.file), 0o700); err != nil {
 		return err
