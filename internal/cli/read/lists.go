@@ -188,7 +188,7 @@ func Today(fs *flag.FlagSet) app.Run {
 	date := fs.String("date", "", "another `DAY`: 2006-01-02, yesterday or monday")
 	since := fs.String("since", "", "all from a `DAY` on")
 	format := app.WordFlag(fs, "format", "text", "the `FORMAT`: text, markdown or json", "text", "markdown", "json")
-	fs.BoolFunc("json", "the same as --format json", func(string) error { return fs.Set("format", "json") })
+	asJSON := fs.Bool("json", false, "the same as --format json")
 	return func(ctx context.Context, a *app.App, _ []string) error {
 		now := time.Now()
 		at, err := account.ParseDay(cmp.Or(*since, *date), now)
@@ -207,7 +207,7 @@ func Today(fs *flag.FlagSet) app.Run {
 			switch {
 			case err != nil:
 				return err
-			case *format == "json":
+			case *asJSON || *format == "json":
 				return app.PrintJSON(a.Stdout, day, "  ")
 			case *format == "markdown":
 				return a.Say("%s", render.DayMarkdown(day))

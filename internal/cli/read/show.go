@@ -25,12 +25,15 @@ import (
 func Show(fs *flag.FlagSet) app.Run {
 	format := app.WordFlag(fs, "format", "text", "the `FORMAT`: text, markdown, pr (the description of a pull request), json or statusline",
 		"text", "markdown", "pr", "json", "statusline")
-	fs.BoolFunc("json", "the same as --format json", func(string) error { return fs.Set("format", "json") })
+	asJSON := fs.Bool("json", false, "the same as --format json")
 	width := fs.Uint16("width", 60, "at most `N` columns of a status line")
 	folder := fs.String("folder", "", "the `FOLDER` whose list is shown; empty is this one")
 	chat := fs.String("chat", "", "the list that a chat's agent keeps in todo-mcp; `ID` is the host's id of the chat")
 	claudeCode := fs.Bool("claude-code", false, "a status line for Claude Code, which names its chat on standard input")
 	return func(ctx context.Context, a *app.App, args []string) error {
+		if *asJSON {
+			*format = "json"
+		}
 		a.Folder = *folder
 		if *claudeCode || *format == "statusline" {
 			return statusLine(ctx, a, args, *claudeCode, int(*width))
