@@ -149,8 +149,8 @@ func (s *Server) readList(ctx context.Context, req mcp.ReadResourceRequest) ([]m
 	if err != nil && (one || !errors.Is(err, board.ErrNotFound)) {
 		return nil, fmt.Errorf("read the list: %w", err)
 	}
-	list.Later = nil // not for agents
-	data, _ := json.Marshal(render.Document(list))
+	list.Later = nil                               // not for agents
+	data, _ := json.Marshal(render.Document(list)) // cannot fail: no year above 9999 can be stored
 	return []mcp.ResourceContents{
 		mcp.TextResourceContents{URI: uri, MIMEType: jsonType, Text: string(data)},
 		mcp.TextResourceContents{URI: uri, MIMEType: "text/markdown", Text: render.Markdown(list)},
@@ -180,7 +180,7 @@ func (s *Server) readUnfinished(ctx context.Context, req mcp.ReadResourceRequest
 		documents[i] = unfinishedDocument{l.List.ID, l.Title(), p.Done, p.Total, l.List.Workspace, l.List.Client,
 			l.Updated.UTC().Truncate(time.Second)}
 	}
-	data, _ := json.Marshal(map[string]any{"lists": documents})
+	data, _ := json.Marshal(map[string]any{"lists": documents}) // cannot fail either
 	return []mcp.ResourceContents{mcp.TextResourceContents{URI: subscriptions.All, MIMEType: jsonType, Text: string(data)}}, nil
 }
 

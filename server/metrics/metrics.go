@@ -53,7 +53,7 @@ func New(version string) *Metrics {
 	return m
 }
 
-// Gauge adds a value that is read at each scrape. read must not block.
+// Gauge adds a value that is read at each scrape. read must not wait for others.
 func (m *Metrics) Gauge(name, help string, read func() float64) {
 	m.parts = append(m.parts, func(p *page) { p.value(name, "gauge", help, read()) })
 }
