@@ -321,7 +321,7 @@ func TestWorkspacePagesOverPlans(t *testing.T) {
 	for n := range plans {
 		texts := make([]string, items)
 		for i := range texts {
-			texts[i] = fmt.Sprintf("Plan %d item %d %s", n, i, strings.Repeat("<", 160)) // six bytes each as JSON
+			texts[i] = fmt.Sprintf("Plan %d item %d %s", n, i, strings.Repeat("&", 160)) // six bytes each as JSON
 		}
 		one(servertest.Todos("pending", texts...))
 	}

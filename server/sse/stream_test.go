@@ -55,7 +55,7 @@ func TestStalledReader(t *testing.T) {
 	healthy := servertest.OpenStream(t, "GET", web.URL+"/api/events", "")
 	id := servertest.Session(t, web.URL+"/mcp", "tester")
 	grew := servertest.Grows(t)
-	texts := make([]string, 900)
+	texts := make([]string, 100)
 	const writes = 60 // of 200 kB each: more than the socket buffers
 	received := make(chan struct{})
 	go func() {
@@ -64,7 +64,7 @@ func TestStalledReader(t *testing.T) {
 	}()
 	for n := range writes {
 		for i := range texts {
-			texts[i] = fmt.Sprintf("%d %d %s", n, i, strings.Repeat("x", 100))
+			texts[i] = fmt.Sprintf("%d %d %s", n, i, strings.Repeat("x", 1000))
 		}
 		texts[0] = "The same" // it stays one list
 		servertest.Is(t, "a write", 200, "updated")(
