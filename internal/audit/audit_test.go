@@ -234,7 +234,7 @@ func TestFullDisk(t *testing.T) {
 	out.space = 1 << 30
 	checktest.Check(t, log.Check())
 	save(t, log, "5", 1)
-	whole := func(text string) (lists []string) { // a failed write left the beginning of a line before the next lines
+	whole := func(text string) (lists []string) { // the lists that whole lines name; a failed write may leave a part of a line before them
 		for line := range strings.Lines(text) {
 			var entry struct{ List string }
 			if json.Unmarshal([]byte(line), &entry) == nil {

@@ -126,8 +126,8 @@ func (l Lists) Claim(ctx context.Context, list todo.List, what string, within ti
 	return l.claim(ctx, of, list.ID+" "+what, within)
 }
 
-// claim does what [Lists.Claim] does, for any task of the identity's own user. The principal that owns the key which
-// notes the task is given as of.
+// claim does what [Lists.Claim] does, for any task of the identity's own user. The parameter of is the principal that
+// owns the key which notes the task.
 func (l Lists) claim(ctx context.Context, of, what string, within time.Duration) (earlier time.Time, err error) {
 	k := ChatKey{of, l.id.Subject, NoticeKey, what}
 	err = l.update(ctx, Key{Chat: strings.Join([]string{k.User, k.Text}, " ")}, func(tx Tx) error {

@@ -25,7 +25,8 @@ type feed struct {
 	running   sync.WaitGroup
 }
 
-// follow returns a follower of what is saved, or called, from now on. The first one waits for the store, a second at most.
+// follow returns a follower of what is saved, or called, from now on. The first follower waits for the store, for at
+// most one second.
 func (f *feed) follow(calls bool, want func(todo.Snapshot) bool) *Follower {
 	w := &Follower{feed: f, want: want, calls: calls, ready: make(chan struct{}, 1), waiting: make(map[string]arrival)}
 	w.open, w.end = context.WithCancel(f.open)
@@ -96,9 +97,9 @@ func (f *feed) pull(from int64) (to int64, err error) {
 	}
 	for _, s := range fresh {
 		f.deliver(s, false)
-		// A snapshot with a Seq above to comes again with the next pull. Followers of revisions may get it twice,
-		// those of calls must not. Calls of this process are skipped, too: Lists.Apply delivers them. A snapshot
-		// without an operation is no call.
+		// A snapshot that is newer than to (Seq > to) comes again with the next pull. Followers of revisions may get
+		// it twice, those of calls must not. Calls of this process are skipped, too: Lists.Apply delivers them. A
+		// snapshot without an operation is no call.
 		if from != unknownSeq && s.Seq <= to && s.Writer.Process != f.process && s.Operation.ID != "" {
 			f.deliver(s, true)
 		}

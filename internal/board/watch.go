@@ -82,7 +82,7 @@ func (f *Follower) Close() {
 // Chain is the list with an id or a name, and the lists that come after it in its conversation. Front ends follow a
 // chain. The zero Chain has all lists. It is safe for concurrent use.
 type Chain struct {
-	Newest string // the id of the last list that the chain had when it was made; if it had none, the wanted id or name
+	Newest string // the id of the chain's newest list when this value was made; if the chain had no list, the wanted id or name
 	wanted string
 
 	mu  sync.Mutex

@@ -25,7 +25,7 @@ type hookSetup struct {
 	file       string      // its file of hooks, or its plugin
 	entries    []hookEntry // the hooks; a plugin's entries have only a kind
 	flat       bool        // a hook stands directly in the list of its event and has the matcher; else a group has both
-	form       string      // the fields of a hook, as in [clients.Setup.Stdio]; empty for commandForm
+	form       string      // a template of a hook's fields, written as [clients.Setup.Stdio] is; empty for commandForm
 	timeout    int         // after which the client stops a hook, in the client's unit
 	version    int         // that the file must have; 0 for none
 	statusLine string      // the arguments of the command of a status line; empty for none

@@ -113,7 +113,7 @@ func (a *service) serve(ctx context.Context, opens bool) error {
 	listens := Scheme(a.App) + "://" + listener.Addr().String()
 	s.Panel = a.PublicURL
 	if tcp, ok := listener.Addr().(*net.TCPAddr); s.Panel == "" && ok && !tcp.IP.IsUnspecified() {
-		s.Panel = listens // an address of all interfaces is no single one
+		s.Panel = listens // not if it listens on all interfaces: nobody can open 0.0.0.0
 	}
 	a.measure(s.Board, handler)
 	if err := a.serveAdmin(handler); err != nil {
