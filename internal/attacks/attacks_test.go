@@ -87,9 +87,10 @@ func (p *process) get(path string) {
 
 func (p *process) read(path string) (size int64) {
 	p.Helper()
-	res := checktest.Must(http.Get(p.url + path))(p.T)
+	res, err := http.Get(p.url + path)
+	checktest.Check(p.T, err)
 	defer res.Body.Close()
-	size, err := io.Copy(io.Discard, res.Body)
+	size, err = io.Copy(io.Discard, res.Body)
 	if err != nil || res.StatusCode != http.StatusOK {
 		p.Fatal(res.Status, err)
 	}

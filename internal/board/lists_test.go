@@ -399,10 +399,6 @@ func (tx countingTx) Find(ctx context.Context, q board.Query) ([]todo.Snapshot, 
 	return tx.count(tx.Tx.Find(ctx, q))
 }
 
-func conversation(key string) board.Conversation {
-	return board.Conversation{Key: key, Client: "tester", Workspace: "/w"}
-}
-
 // BAD-INPUT 69: a conversation that holds its list reads no other one when it writes it. (For
 // new texts by a hint alone see docs/rough-edges.md.)
 func TestSmallWritesReadNoOtherList(t *testing.T) {

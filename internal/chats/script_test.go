@@ -387,8 +387,6 @@ type chat struct {
 	process *programtest.Process // its own, on stdio
 }
 
-func (p *place) chat(id string) *chat { p.Helper(); return p.named(id, "") }
-
 func (p *place) named(id, list string) *chat {
 	p.Helper()
 	c := &chat{p: p}

@@ -295,7 +295,8 @@ func TestDrain(t *testing.T) {
 	for ; taken == 0 || time.Since(signalled) < drain/2; taken++ {
 		c.Writes("p:A")
 	}
-	res := checktest.Must(http.Get(s.url + "/livez"))(t)
+	res, err := http.Get(s.url + "/livez")
+	checktest.Check(t, err)
 	if res.Body.Close(); !res.Close {
 		t.Error("58: the connection is kept")
 	}

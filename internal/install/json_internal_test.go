@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/todo-mcp/todo-mcp/internal/checktest"
 )
 
 // entryPath is where the tests put an entry.
@@ -21,12 +19,6 @@ func editOf(name, text string) (e *edit, err error) {
 	e = &edit{format: formatOf(name), before: file{path: name, data: []byte(text)}, after: []byte(text)}
 	e.root, err = e.read(e.after)
 	return e, err
-}
-
-// jsonEdit returns the edit of a file of JSON with a text.
-func jsonEdit(t *testing.T, text string) *edit {
-	t.Helper()
-	return checktest.Must(editOf("x.json", text))(t)
 }
 
 // BAD-INPUT 94: A client's file, its hooks or status line: broken, not UTF-8, a folder, nested

@@ -270,10 +270,10 @@ func (t Target) Send(ctx context.Context, n Notice) (passes bool, err error) {
 	}
 	defer res.Body.Close()
 	_, _ = io.CopyN(io.Discard, res.Body, maxAnswer)
-	switch status := res.StatusCode; {
-	case status/100 == 2:
+	switch status := res.StatusCode; status / 100 {
+	case 2:
 		return false, nil
-	case status/100 == 3:
+	case 3:
 		return false, fmt.Errorf("it sends on to another address (%d), which is not followed", status)
 	default:
 		return status == http.StatusTooManyRequests || status == http.StatusRequestTimeout || status >= 500, fmt.Errorf("it answers %d", status)

@@ -24,10 +24,10 @@ import (
 func Diff(before, after todo.Snapshot, others ...todo.Snapshot) (lines []string) {
 	lines = Besides(before, after, others...)
 	for _, d := range todo.Diff(before, after) {
-		switch {
-		case d.Kind == todo.Added:
+		switch d.Kind {
+		case todo.Added:
 			lines = append(lines, "+ "+Safe(d.After.Text)+strings.TrimPrefix(What(d, after), "added"))
-		case d.Kind == todo.Removed:
+		case todo.Removed:
 			lines = append(lines, "- "+Safe(d.Before.Text))
 		default:
 			lines = append(lines, "~ "+Change(d, after))

@@ -204,7 +204,7 @@ const clock, full = "15:04:05", "Mon 2 Jan 2006, 15:04:05" // the formats of a r
 
 func (d drawing) ago(t time.Time) Node {
 	full := t.In(d.now.Location()).Format(full)
-	return Time(DateTime(t.UTC().Format(time.RFC3339)), TitleAttr(full), Attr("data-ago"), Text(spaced(render.When(t, d.now))))
+	return Time(DateTime(t.UTC().Format(time.RFC3339)), Title(full), Attr("data-ago"), Text(spaced(render.When(t, d.now))))
 }
 
 // took draws how long an item has been in progress, or was; an empty element if that is not known.
@@ -251,7 +251,7 @@ var (
 	Action, Aria, AutoComplete, Class       = h.Action, h.Aria, h.AutoComplete, h.Class
 	Content, Data, DateTime, Download, Href = h.Content, h.Data, h.DateTime, h.Download, h.Href
 	ID, Max, MaxLength, Method, Name        = h.ID, h.Max, h.MaxLength, h.Method, h.Name
-	Placeholder, Role, TabIndex, TitleAttr  = h.Placeholder, h.Role, h.TabIndex, h.TitleAttr
+	Placeholder, Role, TabIndex, Title      = h.Placeholder, h.Role, h.TabIndex, h.Title
 	Type, Value                             = h.Type, h.Value
 )
 

@@ -184,7 +184,7 @@ func (page *listPage) live() Node {
 				Form(Input(ID("adding"), MaxLength(fmt.Sprint(todo.MaxText)), Placeholder("Add an item"),
 					Aria("label", "Add an item"), AutoComplete("off"))),
 				Button(Type("button"), Class("after link small"), ID("after"), Aria("pressed", "false"),
-					TitleAttr("The agent is told when its turn ends (Shift Enter)"), Text("after this turn"))))),
+					Title("The agent is told when its turn ends (Shift Enter)"), Text("after this turn"))))),
 		Section(ID("subs"), If(len(page.Subs) > 0, H2(Class("label"), Text("Sub-agents"))), g.Map(page.Subs, page.sub)),
 		P(Class("keys small"), Raw(`<span><kbd>j</kbd> <kbd>k</kbd> move</span>`), If(isOurs, keys),
 			Raw(`<span><kbd>u</kbd> undo</span><span><kbd>?</kbd> all keys</span>`)))
@@ -273,7 +273,7 @@ func (page *listPage) yours(v itemView) Node {
 		return words
 	}
 	return append(words, Text(gap), button(todo.Edit{Do: todo.EditBack, Item: v.ID}, Class("link back small"),
-		TitleAttr(text), Aria("label", "Bring back: "+text), Text("Bring back")))
+		Title(text), Aria("label", "Bring back: "+text), Text("Bring back")))
 }
 
 func (page *listPage) sub(s todo.Snapshot) Node {
@@ -303,7 +303,7 @@ func (page *listPage) side() Node {
 		log = append(log, Li(classes{"you": r.Person, "now": r.N == page.at.Revision},
 			A(Href(listHref(l.List.ID, r.N)), If(r.N == page.at.Revision, Aria("current", "true")), Text(r.Words),
 				span("small", Span(Text(r.By.Name)),
-					Time(DateTime(r.At.UTC().Format(time.RFC3339)), TitleAttr(r.At.Format(full)), Text(r.At.Format(clock))),
+					Time(DateTime(r.At.UTC().Format(time.RFC3339)), Title(r.At.Format(full)), Text(r.At.Format(clock))),
 					Span(Textf("rev. %d", r.N)), If(r.Fate != "", Span(Text(string(r.Fate))))))))
 	}
 	return Aside(Class("side"), ID("side"), Aria("label", label), Iff(!page.past, page.facts),
@@ -463,7 +463,7 @@ func (page *listPage) history() Node {
 	}
 	tick := func(r revision) Node {
 		return Li(A(Href(listHref(at.List.ID, r.N)), If(r.N == at.Revision, Aria("current", "true")),
-			classes{fmt.Sprint("s", r.Size): true, "you": r.Person}, TitleAttr(r.By.Name+", "+r.At.Format(clock)+": "+r.Words),
+			classes{fmt.Sprint("s", r.Size): true, "you": r.Person}, Title(r.By.Name+", "+r.At.Format(clock)+": "+r.Words),
 			Aria("label", fmt.Sprintf("Revision %d, %s, %s", r.N, r.By.Name, r.Words))))
 	}
 	return Div(H1(Class("title"), formatted(titleOf(page.Main))),

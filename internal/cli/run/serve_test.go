@@ -136,7 +136,8 @@ func TestServeTLS(t *testing.T) {
 	}
 	post := func() http.Response {
 		t.Helper()
-		res := checktest.Must(client.Post(s.URL+"/signin", "application/x-www-form-urlencoded", strings.NewReader("token="+token)))(t)
+		res, err := client.Post(s.URL+"/signin", "application/x-www-form-urlencoded", strings.NewReader("token="+token))
+		checktest.Check(t, err)
 		res.Body.Close()
 		return *res
 	}

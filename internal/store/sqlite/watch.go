@@ -80,7 +80,7 @@ func Say(path string) {
 	_ = os.Chtimes(path+savedSuffix, now, now)
 }
 
-// SpoolSuffix, after the store's path, names the folder to which hooks add events.
+// SpoolSuffix after the store's path names the folder to which hooks add events.
 const SpoolSuffix = "-events"
 
 const (

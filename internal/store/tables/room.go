@@ -206,7 +206,7 @@ func (s *Saver) evict(ctx context.Context, forList todo.List, kind todo.Spare, b
 			stays, err = board.IsHeld(ctx, s, on, now, s.Alive)
 		}
 		switch {
-		case err != nil || stays || l.Spare() != kind: // the column may be damaged, which has no checksum
+		case err != nil || stays || l.Spare() != kind: // no checksum covers the column of kinds, so it may be damaged
 		case kind == todo.SpareUnseen:
 			err = s.forget(oneList, forList, l.List.ID)
 		default:
