@@ -1,12 +1,11 @@
 package tools_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
-	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
@@ -27,93 +25,29 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the answers in testdata")
 
-// TestScripts holds the conversations in testdata, which the rules of
-// docs/spec/variants.md name. Behind each command stands its answer, to "…" if it ends in
-// that:
+// TestScripts plays the conversations in testdata ([checktest.Scene]), which the rules of
+// docs/spec/variants.md name. Settings of a scene are those of the command line. Commands:
 //
-//	> TOOL ARGUMENTS  calls a tool; with op=ID before them, as an operation
-//	> person EDIT     edits the list as the panel does
-//	> structured      the structured content of the last answer
-//	> items           the list as it is stored
-//	> title           its title
-//	> set NAME VALUE  a setting, before the first call
+//	TOOL ARGUMENTS  calls a tool; with op=ID before them, as an operation
+//	person EDIT     edits the list as the panel does
+//	structured      the structured content of the last answer
+//	items           the list as it is stored
+//	title           its title
 //
 // Arguments of TodoWrite may be a plan in short, as "p:Text c:Text", with a reason behind a
-// bar, or "50 steps". $(x*200) is 200 times an x.
+// bar, or "50 steps".
 func TestScripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
-	for _, path := range files {
-		archive := checktest.Must(txtar.ParseFile(path))(t)
-		for i, f := range archive.Files {
-			t.Run(filepath.Base(path)+"/"+f.Name, func(t *testing.T) {
-				archive.Files[i].Data = runScript(t, string(f.Data))
-			})
-		}
-		if *update {
-			checktest.Check(t, os.WriteFile(path, txtar.Format(archive), 0o600))
-		}
-	}
-}
-
-func runScript(t *testing.T, script string) []byte {
-	s := newSession(t, settings(t, script))
-	var out strings.Builder
-	for _, step := range strings.Split("\n"+strings.TrimSuffix(script, "\n"), "\n> ")[1:] {
-		command, want, _ := strings.Cut(step, "\n")
-		got := s.run(expand(command))
-		head, isHead := strings.CutSuffix(expand(want), "…")
-		if got == expand(want) || isHead && strings.HasPrefix(got, head) {
-			got = want
-		} else if !*update {
-			t.Errorf("%.200s\nanswered\n%s\nwant\n%s", command, got, want)
-		}
-		out.WriteString("> " + command + "\n")
-		if got != "" {
-			out.WriteString(got + "\n")
-		}
-	}
-	return []byte(out.String())
-}
-
-var repetition = regexp.MustCompile(`\$\(([^$]+?)\*(\d+)\)`)
-
-// expand writes repetitions out, the inner ones first.
-func expand(text string) string {
-	for repetition.MatchString(text) {
-		text = repetition.ReplaceAllStringFunc(text, func(m string) string {
-			found := repetition.FindStringSubmatch(m)
-			n, _ := strconv.Atoi(found[2])
-			return strings.Repeat(found[1], n)
+	checktest.Scenes(t, "testdata/*.txtar", *update, func(t *testing.T, scene checktest.Scene) {
+		s := newSession(t, func(o *tools.Options) {
+			o.MaxItems, _ = strconv.Atoi(cmp.Or(scene.Setting("max-items"), strconv.Itoa(o.MaxItems)))
+			o.MaxContentLength, _ = strconv.Atoi(cmp.Or(scene.Setting("max-content-length"), strconv.Itoa(o.MaxContentLength)))
+			o.InProgress = cmp.Or(tools.Policy(scene.Setting("in-progress")), o.InProgress)
+			o.ItemIDs = o.ItemIDs || scene.Setting("item-ids") == "true"
+			o.Statuses = cmp.Or(tools.Statuses(scene.Setting("statuses")), o.Statuses)
+			o.Texts = textsIn(t, cmp.Or(scene.Setting("lang"), "en"))
 		})
-	}
-	return text
-}
-
-func settings(t *testing.T, script string) func(*tools.Options) {
-	return func(o *tools.Options) {
-		for _, m := range regexp.MustCompile(`(?m)^> set (\S+) (\S+)$`).FindAllStringSubmatch(script, -1) {
-			n, _ := strconv.Atoi(m[2])
-			switch m[1] {
-			case "max-items":
-				o.MaxItems = n
-			case "max-content-length":
-				o.MaxContentLength = n
-			case "in-progress":
-				o.InProgress = tools.Policy(m[2])
-			case "item-ids":
-				o.ItemIDs = m[2] == "true"
-			case "statuses":
-				o.Statuses = tools.Statuses(m[2])
-			case "lang":
-				o.Texts = textsIn(t, m[2])
-			default:
-				t.Fatalf("no setting %s", m[1])
-			}
-		}
-	}
+		scene.Play(t, nil, func(command string, _ bool) (string, error) { return s.run(command), nil })
+	})
 }
 
 func textsIn(t testing.TB, language string) *prompts.Texts {
@@ -145,8 +79,6 @@ func (s *session) run(command string) string {
 	s.t.Helper()
 	name, args, _ := strings.Cut(command, " ")
 	switch name {
-	case "set":
-		return ""
 	case "person":
 		var e todo.Edit
 		checktest.Check(s.t, json.Unmarshal([]byte(args), &e))

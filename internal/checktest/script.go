@@ -1,0 +1,186 @@
+package checktest
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+// Scene is a part of a script: a txtar file with commands and, below each, what it answers.
+// All tests that play scripts have this one form; what the commands do, each test says.
+//
+//	for x = A | B             the scene is played with each in place of $x,
+//	for x, y = A & B | C & D  or with each pair
+//	key=value                 settings
+//	# comment
+//	> command
+//	answer                    the whole, or its beginning and a last line "…"
+//
+// In place of the whole answer may stand what it has ("+ text"), what it lacks ("- text")
+// and what the command is refused with ("! text"); the text may be quoted as in Go.
+// $(x*200) is 200 times an x.
+type Scene struct {
+	text   string
+	choice map[string]string
+	update func(text string) // takes the scene with its answers of now; nil to compare them
+}
+
+// Scenes runs a test with each scene of the txtar files of a pattern, once for each of its
+// choices. With update it writes the answers into the files in place of comparing them.
+func Scenes(t *testing.T, pattern string, update bool, run func(t *testing.T, s Scene)) {
+	t.Helper()
+	files := Must(filepath.Glob(pattern))(t)
+	if len(files) == 0 {
+		t.Fatalf("no script is %s", pattern)
+	}
+	for _, path := range files {
+		data := Must(os.ReadFile(path))(t)
+		archive := txtar.Parse(data)
+		for n := range archive.Files {
+			f := &archive.Files[n]
+			for _, choice := range choices(string(f.Data)) {
+				s := Scene{text: string(f.Data), choice: choice}
+				if update {
+					s.update = func(text string) { f.Data = []byte(text) }
+				}
+				t.Run(filepath.Base(path)+"/"+f.Name, func(t *testing.T) { run(t, s) })
+			}
+		}
+		t.Cleanup(func() {
+			if now := txtar.Format(archive); update && !bytes.Equal(now, data) {
+				Check(t, os.WriteFile(path, now, 0o644))
+			}
+		})
+	}
+}
+
+var (
+	choiceLine = regexp.MustCompile(`(?m)^for (.+?) = (.*)$`)
+	variable   = regexp.MustCompile(`\$\w+`)
+	repetition = regexp.MustCompile(`\$\(([^$]+?)\*(\d+)\)`)
+	checks     = regexp.MustCompile(`^[+!-] `)
+	behind     = regexp.MustCompile(`(?s)(^|\n)\n*(#\s.*)?$|$`) // an answer: empty lines and comments
+)
+
+// choices returns what the variables of a scene are, for each time that it is played.
+func choices(scene string) []map[string]string {
+	all := []map[string]string{{}}
+	for _, m := range choiceLine.FindAllStringSubmatch(scene, -1) {
+		var with []map[string]string
+		for _, before := range all {
+			for one := range strings.SplitSeq(m[2], " | ") {
+				choice := maps.Clone(before)
+				for n, value := range strings.Split(one, " & ") {
+					choice["$"+strings.Split(m[1], ", ")[n]] = value
+				}
+				with = append(with, choice)
+			}
+		}
+		all = with
+	}
+	return all
+}
+
+// expand returns a text with what its variables are, in which unknown ones stay.
+func expand(text string, all ...map[string]string) string {
+	for _, vars := range all {
+		text = variable.ReplaceAllStringFunc(text, func(name string) string {
+			if value, known := vars[name]; known {
+				return value
+			}
+			return name
+		})
+	}
+	for repetition.MatchString(text) { // the inner ones first
+		text = repetition.ReplaceAllStringFunc(text, func(m string) string {
+			found := repetition.FindStringSubmatch(m)
+			n, _ := strconv.Atoi(found[2])
+			return strings.Repeat(found[1], n)
+		})
+	}
+	return text
+}
+
+// Setting returns a setting of the scene, which stands before its commands; empty for none.
+func (s Scene) Setting(key string) string {
+	head, _, _ := strings.Cut("\n"+s.text, "\n> ")
+	m := regexp.MustCompile(`(?m)(?:^| )` + key + `=(\S+)`).FindStringSubmatch(expand(head, s.choice))
+	if m == nil {
+		return ""
+	}
+	return m[1]
+}
+
+// Play does the commands in turn and checks their answers. Vars, to which a command may add,
+// has what "$name" is in all that follows. Asked says whether an answer stands below a command.
+func (s Scene) Play(t testing.TB, vars map[string]string, do func(command string, asked bool) (answer string, refused error)) {
+	t.Helper()
+	parts := strings.Split("\n"+s.text, "\n> ")
+	for n, part := range parts[1:] {
+		command, rest, _ := strings.Cut(part, "\n")
+		at := behind.FindStringIndex(rest)[0]
+		want, aside := rest[:at], strings.TrimPrefix(rest[at:], "\n")
+		got, refused := do(expand(command, s.choice, vars), want != "")
+		got = strings.TrimRight(got, "\n")
+		problem := differs(expand(want, s.choice, vars), got, refused)
+		switch {
+		case problem == "":
+		case s.update != nil && refused != nil:
+			want = "! " + refused.Error()
+		case s.update != nil:
+			want = got
+		case refused != nil:
+			t.Fatalf("> %.1000s\n%s", command, problem)
+		default:
+			t.Errorf("> %.1000s\n%s", command, problem)
+		}
+		parts[n+1] = strings.TrimSuffix(strings.Join(slices.DeleteFunc([]string{command, want, aside}, func(s string) bool { return s == "" }), "\n"), "\n")
+	}
+	if s.update != nil {
+		s.update(strings.TrimPrefix(strings.Join(parts, "\n> "), "\n"))
+	}
+}
+
+// differs says how an answer is not the one that is wanted; empty when it is.
+func differs(want, got string, refused error) string {
+	head, isHead := strings.CutSuffix("\n"+want, "\n…")
+	switch {
+	case checks.MatchString(want):
+		return fails(want, got, refused)
+	case refused != nil:
+		return "is refused: " + refused.Error()
+	case got == want || isHead && strings.HasPrefix("\n"+got, head):
+		return ""
+	}
+	return "(-want +got)\n" + cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n"))
+}
+
+// fails says which of some checks an answer does not pass.
+func fails(all, got string, refused error) string {
+	if refused != nil {
+		got = refused.Error()
+	}
+	if isRefused := strings.Contains("\n"+all, "\n! "); isRefused != (refused != nil) {
+		return fmt.Sprintf("refused: %t, want %t: %s", refused != nil, isRefused, got)
+	}
+	for check := range strings.SplitSeq(all, "\n") {
+		sign, text, _ := strings.Cut(check, " ")
+		if unquoted, err := strconv.Unquote(text); err == nil {
+			text = unquoted
+		}
+		if !checks.MatchString(check) || strings.Contains(got, text) != (sign != "-") {
+			return check + "\nis not true of\n" + got
+		}
+	}
+	return ""
+}
