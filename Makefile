@@ -27,7 +27,7 @@ WAITING   = ./internal/faults ./server/card
 # What `make test` runs beside the tests.
 BESIDE    = vet biome types bits developers allocations functions fuzz-short windows-short
 # What the other processors run: what is of the model, of files and of tools.
-CORE      = ./internal/todo ./internal/board ./internal/store/sqlite ./internal/store/memorytest ./internal/store/record ./internal/atomicfile ./tools ./internal/hook ./internal/install ./internal/render
+CORE      = ./internal/todo ./internal/board ./internal/store/sqlite ./internal/store/storetest ./internal/store/record ./internal/atomicfile ./tools ./internal/hook ./internal/install ./internal/render
 # Tests that start their own program again, which qemu does not.
 CHILDREN  = ^(TestLogDeleted|TestLogDeletedInASave|TestEightProcesses)$$
 # Several programs on one store, some of which are killed.

@@ -14,7 +14,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/clients"
-	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/prompts"
 	"github.com/todo-mcp/todo-mcp/server"
@@ -127,7 +127,7 @@ func TestAdviceOfTheBoardCanBeFollowed(t *testing.T) {
 		}, []string{"TodoWrite " + chattest.Arguments("TodoWrite", "i:B p:C")}, "i:B p:C"},
 	} {
 		chattest.Over(t, func(r *chattest.Rig) {
-			r.Store = memory.NewKeeping(board.Keep{Lists: 2})
+			r.Store = storetest.NewMemoryKeeping(board.Keep{Lists: 2})
 			s := r.Start(func(c *server.Config) { c.Publish = []string{"all"} })
 			if strings.HasPrefix(says, "Go on") {
 				s.Chat("cursor").Conversation("another").Writes("p:X")

@@ -10,7 +10,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
-	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server"
 	"github.com/todo-mcp/todo-mcp/server/jsonrpc"
@@ -29,7 +29,7 @@ const secret = "theirs \u2603 8d0c41"
 
 func newFuzzed(t *testing.T) *fuzzed {
 	t.Helper()
-	f := &fuzzed{store: memory.New()}
+	f := &fuzzed{store: storetest.NewMemory()}
 	f.server = servertest.New(t, f.store, nil)
 	f.foreign = chattest.Write(t, f.store, "somebody", board.Write{Target: board.Target{Conversation: board.Conversation{Key: "x"}}, Change: chattest.Adds(secret)})
 	return f

@@ -17,7 +17,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/plantest"
-	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/prompts"
 	"github.com/todo-mcp/todo-mcp/tools"
@@ -65,7 +65,7 @@ type session struct {
 
 func newSession(t testing.TB, edit func(*tools.Options)) *session {
 	t.Helper()
-	store := memory.New()
+	store := storetest.NewMemory()
 	b := board.NewBoard(store)
 	t.Cleanup(func() { b.Close(); store.Close() })
 	s := &session{t: t, board: b, tools: newTools(t, edit), outputs: map[string]*jsonschema.Resolved{}}

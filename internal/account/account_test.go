@@ -14,7 +14,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/plantest"
-	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
@@ -297,7 +297,7 @@ type diary struct {
 
 func newDiary(t *testing.T) *diary {
 	d := &diary{t: t}
-	store := memory.New()
+	store := storetest.NewMemory()
 	b := board.NewBoard(store, board.WithClock(func() time.Time { return d.now }))
 	t.Cleanup(func() { b.Close(); store.Close() })
 	d.lists = b.As("")

@@ -17,7 +17,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/audit"
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
-	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
@@ -36,7 +35,7 @@ func TestConformance(t *testing.T) {
 		suite = storetest.Run
 	}
 	suite(t, func(testing.TB) board.Store {
-		_, log := logged(memory.New())
+		_, log := logged(storetest.NewMemory())
 		return log
 	})
 }
@@ -79,7 +78,7 @@ func apply(t *testing.T, lists board.Lists, w board.Write) (list string) {
 // Each saved revision is one line, whoever made it: who, which list, what kind of
 // change, and no text. What saved nothing has none.
 func TestLines(t *testing.T) {
-	out, log := logged(memory.New())
+	out, log := logged(storetest.NewMemory())
 	b := board.NewBoard(log)
 	defer b.Close()
 	lists := b.For(board.Identity{Principal: "team", User: "ann"})
@@ -115,7 +114,7 @@ func TestLines(t *testing.T) {
 // A line for each list that a transaction saved: a list that is put away as its
 // conversation begins the next one has its own.
 func TestSeveralLists(t *testing.T) {
-	out, log := logged(memory.New())
+	out, log := logged(storetest.NewMemory())
 	b := board.NewBoard(log)
 	defer b.Close()
 	var ids []string
@@ -145,10 +144,10 @@ func failing(st board.Store, failure error) board.Store {
 // A save that may have happened has a line that says so; one that did not has none.
 func TestUnknownAndRefused(t *testing.T) {
 	next := todo.Snapshot{List: todo.List{ID: "a"}, Revision: 1}
-	out, unknown := logged(failing(memory.New(), board.ErrUnknownOutcome))
+	out, unknown := logged(failing(storetest.NewMemory(), board.ErrUnknownOutcome))
 	_, _ = storetest.Save(t.Context(), unknown, next)
 	check(t, out, "outcome list", "unknown a")
-	out, full := logged(memory.NewKeeping(board.Keep{Lists: 1}))
+	out, full := logged(storetest.NewMemoryKeeping(board.Keep{Lists: 1}))
 	for _, id := range []string{"b", "b", "c"} { // saved, not the next revision, no room
 		next.List.ID = id
 		_, _ = storetest.Save(t.Context(), full, next)
@@ -167,7 +166,7 @@ func TestUnknownAndRefused(t *testing.T) {
 // An update that runs more than once has the lines of the run that was stored.
 func TestRunAgain(t *testing.T) {
 	errAgain := errors.New("run again")
-	out, st := logged(updating{memory.New(), func(update func(func(board.Tx) error) error, change func(board.Tx) error) error {
+	out, st := logged(updating{storetest.NewMemory(), func(update func(func(board.Tx) error) error, change func(board.Tx) error) error {
 		err := update(func(tx board.Tx) error { return errors.Join(change(tx), errAgain) })
 		if !errors.Is(err, errAgain) {
 			return err
@@ -185,7 +184,7 @@ func TestPurgeThatFails(t *testing.T) {
 		errors.New("disk on fire"): nil,
 		board.ErrUnknownOutcome:    {"purge unknown a true prune", "purge unknown b true prune"},
 	} {
-		st := memory.New()
+		st := storetest.NewMemory()
 		out, log := logged(failing(st, err))
 		save(t, st, "a", 1)
 		save(t, st, "b", 1)
@@ -200,7 +199,7 @@ func TestPurgeThatFails(t *testing.T) {
 // An import is not taken for the writes of those whom the file names.
 func TestImported(t *testing.T) {
 	out := &bytes.Buffer{}
-	st := &audit.Log{Store: memory.New(), Out: out, Report: slog.New(slog.DiscardHandler), Imports: true}
+	st := &audit.Log{Store: storetest.NewMemory(), Out: out, Report: slog.New(slog.DiscardHandler), Imports: true}
 	next := todo.Snapshot{List: todo.List{ID: "a", Principal: "team"}, Revision: 1, Writer: todo.Writer{User: "ann", Client: "claude-code", Process: "p1"}}
 	checktest.Must(storetest.Save(t.Context(), st, next))(t)
 	check(t, out, "action outcome principal list revision user client variant person process", "import applied team a 1  command line import true ")
@@ -224,7 +223,7 @@ func (d *disk) Write(p []byte) (int, error) {
 // go to the server's log](../operations.md#the-audit-log)
 func TestFullDisk(t *testing.T) {
 	out, report := &disk{space: 200}, &bytes.Buffer{}
-	log := &audit.Log{Store: memory.New(), Out: out, Report: slog.New(slog.NewJSONHandler(report, nil))}
+	log := &audit.Log{Store: storetest.NewMemory(), Out: out, Report: slog.New(slog.NewJSONHandler(report, nil))}
 	for n := range 5 {
 		save(t, log, fmt.Sprint(n), 1)
 	}
@@ -256,7 +255,7 @@ func TestFullDisk(t *testing.T) {
 // A log that another program renamed goes on in a new file. Only its owner can read it.
 func TestRotation(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
-	st := &audit.Log{Store: memory.New(), Out: audit.File(path), Report: slog.New(slog.DiscardHandler)}
+	st := &audit.Log{Store: storetest.NewMemory(), Out: audit.File(path), Report: slog.New(slog.DiscardHandler)}
 	for _, id := range []string{"a", "b", "c"} {
 		save(t, st, id, 1)
 		if id == "a" {

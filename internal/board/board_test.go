@@ -11,7 +11,7 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
-	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
@@ -25,7 +25,7 @@ func target(conversation string) board.Target {
 
 // BAD-INPUT 44: A repeated operation id → [Repeats](variants.md#what-every-answer-adds)
 func TestBoardOperations(t *testing.T) {
-	b := newBoard(t, memory.New())
+	b := newBoard(t, storetest.NewMemory())
 	w := board.Write{Target: target("a"), Operation: todo.Operation{ID: "op", Digest: "x"}, Change: add("A")}
 	first := apply(t, b, w)
 	apply(t, b, board.Write{Target: target("a"), Change: add("B")})
@@ -71,7 +71,7 @@ func TestBoardResolvesUnknownOutcomes(t *testing.T) {
 		{9, nil, []error{board.ErrUnknownOutcome}},
 		{1, full, []error{board.ErrUnknownOutcome, full}},
 	} {
-		b := newBoard(t, &unknownOutcomeStore{memory.New(), c.unknown, c.then})
+		b := newBoard(t, &unknownOutcomeStore{storetest.NewMemory(), c.unknown, c.then})
 		out, err := b.As("").Apply(t.Context(), board.Write{Target: target("a"), Change: add("A")})
 		if c.want == nil && (err != nil || out.After.Revision != 1 || len(out.After.Items) != 1) {
 			t.Errorf("%+v, %v", out.After, err)
@@ -88,7 +88,7 @@ func TestBoardResolvesUnknownOutcomes(t *testing.T) {
 // Close, and with the board.
 func TestWatcherSkipsToTheNewest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBoard(t, memory.New())
+		b := newBoard(t, storetest.NewMemory())
 		w := b.As("").Watch(func(s todo.Snapshot) bool { return s.List.Conversation != todo.ChatID("", "", "unwanted", false) })
 		for i := range 100 {
 			for _, c := range []string{"a", "b", "unwanted"} {
@@ -145,7 +145,7 @@ func TestKindOf(t *testing.T) {
 // revision, also when the caller set the operation.
 func TestCallsAreFollowedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := memory.New()
+		store := storetest.NewMemory()
 		here, there := newBoard(t, store), newBoard(t, store)
 		calls := here.As("").Calls()
 		defer calls.Close()
@@ -210,7 +210,7 @@ func (s *unreadableStore) Position(ctx context.Context) (int64, error) {
 // be read at that moment. A watcher receives what it may have missed.
 func TestCallsAreNotReplayed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &unreadableStore{Store: memory.New()}
+		store := &unreadableStore{Store: storetest.NewMemory()}
 		here, there := newBoard(t, store), newBoard(t, store)
 		write := func(conversation, text string) {
 			t.Helper()
@@ -237,7 +237,7 @@ func TestCallsAreNotReplayed(t *testing.T) {
 // A follower that does not read loses its oldest calls and delays nobody, and
 // Next returns ErrClosed after Close.
 func TestSlowFollowerLosesTheOldestCalls(t *testing.T) {
-	b := newBoard(t, memory.New())
+	b := newBoard(t, storetest.NewMemory())
 	calls := b.As("").Calls()
 	const writes = 300
 	for n := range writes {

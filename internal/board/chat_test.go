@@ -18,7 +18,7 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
-	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
@@ -26,7 +26,7 @@ import (
 // lists of its sub-agents are below it. Watchers are sent the chat.
 // A read makes no chat.
 func TestChatsAreAmongLists(t *testing.T) {
-	b := newBoard(t, memory.New())
+	b := newBoard(t, storetest.NewMemory())
 	ada := b.For(board.Identity{Principal: "team", Subject: "ada"})
 	who := board.Conversation{Key: todo.ChatKey("s"), Chat: "s", Client: "claude-code", Workspace: "/w"}
 	hear := func(heard func(c *todo.Chat, at time.Time)) {
@@ -96,7 +96,7 @@ func TestChatsAreAmongLists(t *testing.T) {
 // What is heard of a chat reads one chat, and writes only where that changes something. A hook
 // knows the chat and not the name of its list: it finds the list all the same.
 func TestHearingReadsOneChat(t *testing.T) {
-	store := &counter{Store: memory.New()}
+	store := &counter{Store: storetest.NewMemory()}
 	lists, who := newBoard(t, store).As(""), board.Conversation{Key: todo.ChatKey("s"), Chat: "s", Name: "plan"}
 	for n, writes := range []int{1, 0, 0} {
 		store.chats, store.updates = nil, 0
@@ -116,7 +116,7 @@ func TestHearingReadsOneChat(t *testing.T) {
 // passes, whole, to the chat that is proved first, and to no other.
 func TestChatsNeverMerge(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		store := memory.New()
+		store := storetest.NewMemory()
 		b := board.NewBoard(store)
 		defer b.Close()
 		lists, ctx := b.As(""), context.Background()
@@ -313,7 +313,7 @@ func TestEveryMethodAsEachIdentity(t *testing.T) {
 		for n := range lists.NumMethod() {
 			method := lists.Method(n)
 			for _, byID := range []bool{true, false} {
-				st := &guarded{Store: memory.New()}
+				st := &guarded{Store: storetest.NewMemory()}
 				b := newBoard(t, st)
 				own := b.For(alice)
 				who := own.Own(board.Conversation{Key: "chat:c", Chat: "c", Client: "claude-code", Workspace: "/w"})
@@ -335,7 +335,7 @@ func TestEveryMethodAsEachIdentity(t *testing.T) {
 // Each member of a team has own chats, also under the same id: what a chat noted, holds and
 // knows is its member's alone. The lists are shared.
 func TestMembersHaveTheirOwnChats(t *testing.T) {
-	b := newBoard(t, memory.New())
+	b := newBoard(t, storetest.NewMemory())
 	alice, bob := b.For(board.Identity{Principal: "team", Subject: "alice"}), b.For(board.Identity{Principal: "team", Subject: "bob"})
 	who := board.Conversation{Key: "chat:c", Chat: "c", Client: "claude-code", Workspace: "/w"}
 	says := func(c *todo.Chat, at time.Time) {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
-	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
@@ -39,7 +38,7 @@ func TestPurgeMany(t *testing.T) {
 // An update that may change the lists of every principal tells the store so, since no other update
 // may run at the same time.
 func TestUpdatesOfEveryone(t *testing.T) {
-	g := &guarded{Store: memory.New()}
+	g := &guarded{Store: storetest.NewMemory()}
 	must(storetest.Save(t.Context(), g, todo.Snapshot{List: todo.List{ID: "a", Principal: "p"}, Revision: 1}))(t)
 	b := board.NewBoard(g)
 	t.Cleanup(b.Close)
@@ -98,7 +97,7 @@ func TestAHundredChangesOfOneItem(t *testing.T) {
 // A folder on Windows is one, however a host, a hook or a shell spells it; other paths are
 // taken as they are.
 func TestFolder(t *testing.T) {
-	b := newBoard(t, memory.New())
+	b := newBoard(t, storetest.NewMemory())
 	for n, spelled := range []string{`C:\work\app`, `c:\work\app\`, "C:/work/app", "c:/work/app/", "/c:/work/app"} {
 		c := board.Conversation{Key: fmt.Sprint("chat:", n), Client: "c", Workspace: spelled}
 		apply(t, b, board.Write{Target: board.Target{Conversation: c}, Change: add("A")})
@@ -114,7 +113,7 @@ func TestFolder(t *testing.T) {
 // Lists are read in pages, each once, also those that are saved meanwhile, and those that
 // begin.
 func TestPages(t *testing.T) {
-	store := memory.New()
+	store := storetest.NewMemory()
 	lists := board.NewBoard(store).As("")
 	save := func(from, to int, revision int64) {
 		t.Helper()
@@ -140,7 +139,7 @@ func TestPages(t *testing.T) {
 	for range lists.Pages(t.Context(), board.Query{}) {
 		break // who stops is not called again
 	}
-	for page, err := range board.NewBoard(memory.New()).As("").Pages(t.Context(), board.Query{}) {
+	for page, err := range board.NewBoard(storetest.NewMemory()).As("").Pages(t.Context(), board.Query{}) {
 		t.Errorf("a page of an empty store: %v, %v", page, err)
 	}
 }
@@ -181,7 +180,7 @@ func (e *ends) Alive(string) bool { e.questions++; return e.questions == 1 }
 // A whole-list write on a list with a name keeps all steps of another agent, or none: also if
 // that agent ends while they are looked at.
 func TestAWriteKeepsAllOfAnAgentThatEnds(t *testing.T) {
-	store := memory.New()
+	store := storetest.NewMemory()
 	writes := func(on board.Store, session string, lines ...todo.Line) todo.Snapshot {
 		who := board.Conversation{Key: todo.ChatKey(session), Chat: session, Name: "plan"}
 		view := todo.CoreView()
@@ -205,7 +204,7 @@ func TestAWriteAfterManyEditsOfAPerson(t *testing.T) {
 		"of one that never saw it":              {Target: target("b"), Change: add("B")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := &counter{Store: memory.New()}
+			store := &counter{Store: storetest.NewMemory()}
 			b := newBoard(t, store)
 			first := apply(t, b, board.Write{Target: target("a"), Change: add("A")})
 			list := first.After.List.ID
@@ -227,7 +226,7 @@ func TestAWriteAfterManyEditsOfAPerson(t *testing.T) {
 
 // What an agent read at one board counts for its next write at another, and is stored once.
 func TestWhatWasReadIsStored(t *testing.T) {
-	store := &counter{Store: memory.New()}
+	store := &counter{Store: storetest.NewMemory()}
 	one, other := newBoard(t, store), newBoard(t, store)
 	first := apply(t, one, board.Write{Target: target("a"), Change: add("A")})
 	apply(t, one, board.Write{Target: board.Target{List: first.After.List.ID}, Change: add("by another")})
@@ -246,7 +245,7 @@ func TestWhatWasReadIsStored(t *testing.T) {
 
 // A write that is refused has stored nothing before, also if it would begin another plan.
 func TestARefusedWriteStoresNothing(t *testing.T) {
-	store := &counter{Store: memory.New()}
+	store := &counter{Store: storetest.NewMemory()}
 	d := newDesk(t)
 	d.store = store
 	a := d.proof("a")
@@ -267,7 +266,7 @@ func TestARefusedWriteStoresNothing(t *testing.T) {
 // reads the chats once, for its rows and for these states.
 func TestStatesAskForOpenLists(t *testing.T) {
 	for _, open := range []int{3, 40} {
-		store := &counter{Store: memory.New()}
+		store := &counter{Store: storetest.NewMemory()}
 		b := newBoard(t, store)
 		for n := range 100 {
 			plan := add("A")
@@ -299,7 +298,7 @@ func TestStatesAskForOpenLists(t *testing.T) {
 // Who is calling, rule 4: of the lists that earlier sessions left in a folder only as many are
 // looked at as are needed: one to find the newest, two to know whether there are several.
 func TestListsLeftAreReadUntilItIsKnown(t *testing.T) {
-	store := &counter{Store: memory.New()}
+	store := &counter{Store: storetest.NewMemory()}
 	d := newDesk(t)
 	d.store = store
 	var newest string
@@ -419,7 +418,7 @@ func TestSmallWritesReadNoOtherList(t *testing.T) {
 		{"hint", "its own texts", whole("p:A p:B p:C")}, {"hint", "an item", item},
 		{"shared hint", "its own texts", whole("p:A p:B p:C")}, {"shared hint", "an item", item},
 	} {
-		d, store := newDesk(t), &counter{Store: memory.New()}
+		d, store := newDesk(t), &counter{Store: storetest.NewMemory()}
 		d.store = store
 		c := chat{desk: d, process: "p1", who: kinds[write.kind]}
 		for n := range 3 {

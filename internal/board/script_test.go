@@ -15,7 +15,7 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
-	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
@@ -449,7 +449,7 @@ type desk struct {
 }
 
 func newDesk(t *testing.T) *desk {
-	d := &desk{t: t, store: memory.New(), now: time.Now().UTC().Truncate(time.Second), boards: map[string]*board.Board{}}
+	d := &desk{t: t, store: storetest.NewMemory(), now: time.Now().UTC().Truncate(time.Second), boards: map[string]*board.Board{}}
 	t.Cleanup(func() {
 		for name := range d.boards {
 			d.stop(name)

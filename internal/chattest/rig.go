@@ -7,8 +7,8 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/plantest"
-	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/store/sqlite"
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
@@ -26,7 +26,7 @@ type Rig struct {
 func Over(t *testing.T, run func(r *Rig), transports ...Transport) {
 	t.Helper()
 	for _, by := range someOrAll(transports) {
-		t.Run(string(by), func(t *testing.T) { run(&Rig{t, by, memory.New()}) })
+		t.Run(string(by), func(t *testing.T) { run(&Rig{t, by, storetest.NewMemory()}) })
 	}
 }
 
@@ -44,7 +44,7 @@ func OverFile(t *testing.T, run func(r *Rig, open func() *Rig), transports ...Tr
 }
 
 // Memory returns a new store in memory.
-func Memory() board.Store { return memory.New() }
+func Memory() board.Store { return storetest.NewMemory() }
 
 func someOrAll(some []Transport) []Transport {
 	if len(some) > 0 {
@@ -66,7 +66,7 @@ func File(t testing.TB, path string, keep ...board.Keep) *sqlite.Store {
 
 // Stores returns a new store in memory and one in a file, by name.
 func Stores(t testing.TB) map[string]board.Store {
-	return map[string]board.Store{"memory": memory.New(), "SQLite": File(t, filepath.Join(t.TempDir(), "todo.db"))}
+	return map[string]board.Store{"memory": storetest.NewMemory(), "SQLite": File(t, filepath.Join(t.TempDir(), "todo.db"))}
 }
 
 // Server is a server on a rig's store.

@@ -24,7 +24,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/hook"
-	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
@@ -45,7 +45,7 @@ type rig struct {
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	store := memory.New()
+	store := storetest.NewMemory()
 	b := board.NewBoard(store)
 	t.Cleanup(func() { b.Close(); store.Close() })
 	return &rig{T: t, lists: b.As(""), store: store}

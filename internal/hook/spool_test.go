@@ -19,8 +19,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/hook"
-	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/store/sqlite"
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
@@ -39,7 +39,7 @@ func newSpoolRig(t *testing.T) *spoolRig {
 		Folder: filepath.Join(t.TempDir(), "todo.db"+sqlite.SpoolSuffix),
 		Log:    func(err error) { r.logged = append(r.logged, err.Error()) },
 	}
-	r.store = memory.NewKeeping(board.Keep{Before: r.Settle})
+	r.store = storetest.NewMemoryKeeping(board.Keep{Before: r.Settle})
 	r.lists, r.Spool.Store = board.NewBoard(r.store).As(""), r.store
 	return r
 }

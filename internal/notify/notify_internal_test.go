@@ -26,7 +26,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/account"
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
-	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/tools"
 )
@@ -64,7 +64,7 @@ func (s *watchedStore) Find(ctx context.Context, q board.Query) ([]todo.Snapshot
 // atDesk runs a test with so many processes.
 func atDesk(t *testing.T, processes int, test func(d *desk)) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &desk{T: t, began: time.Now(), store: &watchedStore{Store: memory.New()}, hangs: make(chan struct{})}
+		d := &desk{T: t, began: time.Now(), store: &watchedStore{Store: storetest.NewMemory()}, hangs: make(chan struct{})}
 		ctx, stop := context.WithCancel(t.Context())
 		var work sync.WaitGroup
 		for range processes {

@@ -68,7 +68,7 @@ func TestRollingRestart(t *testing.T) {
 		if failed+int(f.failed.Load()) > 0 {
 			f.Errorf("%d calls failed, %d requests reached no replica", failed, f.failed.Load())
 		}
-	}, "--drain", "1")
+	}, "--drain", "4") // long beside askEvery, also where a machine stands still for a second or two
 }
 
 // BAD-INPUT 51: a call that failed is repeated without being applied twice.

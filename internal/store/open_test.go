@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
-	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
@@ -130,7 +129,7 @@ func (c *calls) count(_ time.Duration, labels ...string) {
 // An observer is told of writes and of reads of lists, with the word for how each ended.
 func TestObservedTells(t *testing.T) {
 	c := &calls{ended: map[string]int{}}
-	st := &Opened{Store: memory.NewKeeping(board.Keep{Lists: 1}), Observer: c.count}
+	st := &Opened{Store: storetest.NewMemoryKeeping(board.Keep{Lists: 1}), Observer: c.count}
 	ctx, gone := context.WithCancel(t.Context())
 	gone()
 	begin := todo.Snapshot{List: todo.List{ID: "a"}, Revision: 1}

@@ -13,14 +13,14 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/remote"
-	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 func newLists(t *testing.T) board.Lists {
 	t.Helper()
-	b := board.NewBoard(memory.New())
+	b := board.NewBoard(storetest.NewMemory())
 	t.Cleanup(b.Close)
 	return b.As("")
 }
@@ -245,7 +245,7 @@ func (s *shown) Write(p []byte) (int, error) {
 // the lists, or shows all of them, as far as they tell themselves.
 func TestPlainWhateverReadFails(t *testing.T) {
 	faults := &servertest.Nth{}
-	b := board.NewBoard(&servertest.Failing{Store: memory.New(), Fault: faults.Fault})
+	b := board.NewBoard(&servertest.Failing{Store: storetest.NewMemory(), Fault: faults.Fault})
 	t.Cleanup(b.Close)
 	lists := b.As("")
 	writeItems(t, lists, "release", "Write tests")

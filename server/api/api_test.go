@@ -11,7 +11,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/account"
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
-	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
@@ -256,7 +256,7 @@ func TestStream(t *testing.T) {
 // server in the process (stdio --panel). A stream of another process on the same
 // store (serve beside stdio) is sent those that made a revision.
 func TestStreamSendsEachCallOnce(t *testing.T) {
-	store := memory.New()
+	store := storetest.NewMemory()
 	agent := servertest.New(t, store, nil)
 	beside := servertest.New(t, nil, func(c *server.Config) { c.Board = agent.Board })
 	const elsewhere = "another process"
@@ -347,7 +347,7 @@ func TestWorkspacePagesOverPlans(t *testing.T) {
 // W3: /api/workspace finds a list by its id or name, and the newest main list,
 // however many lists changed after it.
 func TestWorkspaceFindsOldLists(t *testing.T) {
-	store := memory.New()
+	store := storetest.NewMemory()
 	checktest.Check(t, store.Update(t.Context(), board.Key{}, func(tx board.Tx) (err error) {
 		next := todo.Snapshot{List: todo.List{ID: "oldest", Name: "release", Conversation: "c"}, Revision: 1,
 			Items: []todo.Item{{ID: "1", Text: "A", Status: todo.Pending}}}

@@ -19,7 +19,6 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
-	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server/edge"
@@ -61,7 +60,7 @@ func (w *weighing) History(ctx context.Context, list string, after int64, limit 
 
 func longHistory(t *testing.T, revisions, length int) *weighing {
 	t.Helper()
-	store := &weighing{Store: memory.New()}
+	store := &weighing{Store: storetest.NewMemory()}
 	items := make([]todo.Item, 1000)
 	for n := range items {
 		items[n] = todo.Item{ID: fmt.Sprint(n + 1), Text: strings.Repeat("x", length), Status: todo.Pending}
@@ -149,7 +148,7 @@ func TestHistoryPages(t *testing.T) {
 // BAD-INPUT 60: a stream that catches up reads a few lists at a time.
 func TestStreamsCatchUpInPieces(t *testing.T) {
 	const lists = 40
-	store := &weighing{Store: memory.New()}
+	store := &weighing{Store: storetest.NewMemory()}
 	s := servertest.New(t, store, nil)
 	for n := range lists {
 		servertest.Apply(t, s.Board.As(""), servertest.In(fmt.Sprint(n)), func(d *todo.Draft) { d.Append(strings.Repeat("x", 4000)) })
@@ -182,7 +181,7 @@ func (s *inTurn) Find(ctx context.Context, q board.Query) ([]todo.Snapshot, erro
 // BAD-INPUT 60: of many requests each of which reads all lists, two do so at a time.
 func TestAllListsAreReadByFew(t *testing.T) {
 	for _, path := range []string{"/", "/lists/none", "/api/lists", "/api/states"} {
-		store := &inTurn{Store: memory.New()}
+		store := &inTurn{Store: storetest.NewMemory()}
 		web := servertest.Serve(t, servertest.New(t, store, nil), nil)
 		var asked sync.WaitGroup
 		for range 20 {

@@ -18,7 +18,7 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
-	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server"
 	"github.com/todo-mcp/todo-mcp/server/auth"
@@ -44,7 +44,7 @@ func newSite(t *testing.T, issuer *auth.Issuer, edit func(*edge.Config)) *site {
 func newSiteOn(t *testing.T, l net.Listener, issuer *auth.Issuer, edit func(*edge.Config)) *site {
 	t.Helper()
 	s := &site{path: filepath.Join(t.TempDir(), "tokens"), log: &servertest.Log{}}
-	server := servertest.New(t, memory.New(), func(c *server.Config) { c.Log = s.log.Logger() })
+	server := servertest.New(t, storetest.NewMemory(), func(c *server.Config) { c.Log = s.log.Logger() })
 	s.board = server.Board
 	s.Server = servertest.ServeOn(t, l, server, func(c *edge.Config) {
 		c.Now, c.Log = s.now, s.log.Logger()

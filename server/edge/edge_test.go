@@ -13,7 +13,7 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
-	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/server/edge"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
@@ -141,7 +141,7 @@ func TestHeadOfAStreamEnds(t *testing.T) {
 // full, and logs why; it tries once a second
 func TestReadyMeansWritable(t *testing.T) {
 	var broken error
-	store := &servertest.Failing{Store: memory.New(), Fault: func(method, _ string) error {
+	store := &servertest.Failing{Store: storetest.NewMemory(), Fault: func(method, _ string) error {
 		if method != "Update" {
 			return nil
 		}

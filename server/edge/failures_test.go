@@ -14,7 +14,7 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
-	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server"
 	"github.com/todo-mcp/todo-mcp/server/edge"
@@ -25,7 +25,7 @@ import (
 func TestStuckStoreTimesOut(t *testing.T) {
 	timeout := 50 * time.Millisecond
 	log := &servertest.Log{}
-	s := servertest.New(t, &servertest.Failing{Store: memory.New(), Silent: true}, func(c *server.Config) { c.Log, c.Timeout = log.Logger(), timeout })
+	s := servertest.New(t, &servertest.Failing{Store: storetest.NewMemory(), Silent: true}, func(c *server.Config) { c.Log, c.Timeout = log.Logger(), timeout })
 	site := servertest.Serve(t, s, func(c *edge.Config) { c.Timeout = timeout })
 	for _, route := range []string{"GET /", "GET /readyz", "GET /api/lists", "GET /api/lists/x", "GET /api/lists/x/history", "GET /api/workspace", "GET /lists/x",
 		"GET /lists/x.md", "POST /lists/x/edit"} {
@@ -60,7 +60,7 @@ func TestStuckStoreTimesOut(t *testing.T) {
 // BAD-INPUT 50: a reader that leaves during a read is no failure.
 func TestDisconnectedReaderIsNotLogged(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
-	store := &servertest.Failing{Store: memory.New(), Fault: func(string, string) error { leave(); return context.Canceled }}
+	store := &servertest.Failing{Store: storetest.NewMemory(), Fault: func(string, string) error { leave(); return context.Canceled }}
 	log := &servertest.Log{}
 	get(ctx, newSite(t, store, func(c *edge.Config) { c.Log = log.Logger() }), "/panel/events?after=0")
 	if ctx.Err() == nil {
@@ -204,7 +204,7 @@ func ask(t *testing.T, url string) (status int, body string) {
 // BAD-INPUT 50 and 130, for each read of each request. A list that is damaged or gone takes no other with it.
 func TestEachReadThatFails(t *testing.T) {
 	faults := &servertest.Nth{}
-	store := &servertest.Failing{Store: memory.New()}
+	store := &servertest.Failing{Store: storetest.NewMemory()}
 	log := &servertest.Log{}
 	s := servertest.New(t, store, func(c *server.Config) { c.Log = log.Logger() })
 	texts, list := fleet(t, s.Board)

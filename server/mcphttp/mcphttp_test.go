@@ -17,7 +17,7 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
-	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
@@ -112,7 +112,7 @@ func TestHTTPVersions(t *testing.T) {
 // the other's call
 func TestHTTPSameRequestID(t *testing.T) {
 	for _, era := range []string{servertest.Legacy, servertest.Modern} {
-		store := servertest.Slow{Store: memory.New(), Saving: make(chan string, 2), Let: make(chan struct{})}
+		store := servertest.Slow{Store: storetest.NewMemory(), Saving: make(chan string, 2), Let: make(chan struct{})}
 		web := servertest.Serve(t, servertest.New(t, store, nil), nil)
 		url := web.URL + "/mcp"
 		headers := func(string) []string { return servertest.ModernHeaders("tools/call", "create_todos") }
@@ -160,7 +160,7 @@ func TestHTTPListenIsAnsweredAtTheEnd(t *testing.T) {
 // BAD-INPUT 28: A client that goes away during a write → A whole revision or none; no failure of
 // ours
 func TestHTTPClientGone(t *testing.T) {
-	store := memory.New()
+	store := storetest.NewMemory()
 	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
 	host := strings.TrimPrefix(web.URL, "http://")
 	session := servertest.Session(t, web.URL+"/mcp", "tester")
@@ -257,7 +257,7 @@ func TestHTTPSessionsAreCheckedWhateverMetaSays(t *testing.T) {
 // After a restart of the server a session still has its list and its client's
 // name. A session that its client ended is refused (docs/spec/protocol.md).
 func TestHTTPSessionsSurviveRestart(t *testing.T) {
-	store := memory.New()
+	store := storetest.NewMemory()
 	auto := func(c *server.Config) { c.Publish = []string{"auto"} }
 	before := servertest.Serve(t, servertest.New(t, store, auto), nil)
 	id := servertest.Session(t, before.URL+"/mcp", "codex-mcp-client")
@@ -308,7 +308,7 @@ func TestHTTPPresence(t *testing.T) {
 	var ahead atomic.Int64
 	later := func(d time.Duration) { ahead.Add(int64(d)) }
 	began := time.Now()
-	b := board.NewBoard(memory.New(), board.WithClock(func() time.Time { return began.Add(time.Duration(ahead.Load())) }))
+	b := board.NewBoard(storetest.NewMemory(), board.WithClock(func() time.Time { return began.Add(time.Duration(ahead.Load())) }))
 	t.Cleanup(b.Close)
 	web := servertest.Serve(t, servertest.New(t, nil, func(c *server.Config) { c.Board = b }), nil)
 	id := servertest.Session(t, web.URL+"/mcp", "tester")
@@ -341,7 +341,7 @@ func TestHTTPPresence(t *testing.T) {
 
 // BAD-INPUT 53: the stream of a session begins although the store does not answer.
 func TestStreamsBeginWithoutTheStore(t *testing.T) {
-	web := servertest.Serve(t, servertest.New(t, &servertest.Failing{Store: memory.New(), Silent: true}, nil), nil)
+	web := servertest.Serve(t, servertest.New(t, &servertest.Failing{Store: storetest.NewMemory(), Silent: true}, nil), nil)
 	id := servertest.Session(t, web.URL+"/mcp", "tester")
 	servertest.OpenStream(t, "GET", web.URL+"/mcp", "", "Mcp-Session-Id", id)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/store"
-	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server"
 	"github.com/todo-mcp/todo-mcp/server/edge"
@@ -24,7 +24,7 @@ import (
 // Requests of MCP and HTTP and calls of the store are counted under the names of
 // the conventions, with how they ended, in both eras.
 func TestMetrics(t *testing.T) {
-	_, _, base := measured(t, memory.New())
+	_, _, base := measured(t, storetest.NewMemory())
 	id := servertest.Session(t, base+"/mcp", "tester")
 	legacy := []string{"Mcp-Session-Id", id, "MCP-Protocol-Version", servertest.Legacy}
 	servertest.Post(t, base+"/mcp", servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A")), legacy...)
@@ -54,7 +54,7 @@ func TestCancelledCalls(t *testing.T) {
 		},
 		"hangs up": func(_, _ string, hangUp func()) { hangUp() },
 	} {
-		st := servertest.Slow{Store: memory.New(), Saving: make(chan string), Let: make(chan struct{})}
+		st := servertest.Slow{Store: storetest.NewMemory(), Saving: make(chan string), Let: make(chan struct{})}
 		m, log, base := measured(t, st)
 		session := servertest.Session(t, base+"/mcp", "tester")
 		ctx, hangUp := context.WithCancel(t.Context())
@@ -110,7 +110,7 @@ func TestWhoseFailureACallIs(t *testing.T) {
 		board.ErrUnknownOutcome: {"-32603", "ERROR"}, board.ErrTooNew: {"-32603", "ERROR"}, context.DeadlineExceeded: {"-32603", "ERROR"},
 		context.Canceled: {"-32603", "ERROR"}, servertest.ErrDisk: {"-32603", "ERROR"}, board.ErrUnavailable: {"-32603", "ERROR"},
 	} {
-		st := &servertest.Failing{Store: memory.New(), Fault: func(method, _ string) error {
+		st := &servertest.Failing{Store: storetest.NewMemory(), Fault: func(method, _ string) error {
 			if method != "Update" {
 				return nil
 			}
@@ -130,7 +130,7 @@ func TestWhoseFailureACallIs(t *testing.T) {
 
 // BAD-INPUT 88: Methods, tools, ids and texts made up by clients → None becomes a label of a metric
 func TestMetricsHaveNoWordsOfClients(t *testing.T) {
-	_, _, base := measured(t, memory.New())
+	_, _, base := measured(t, storetest.NewMemory())
 	id := servertest.Session(t, base+"/mcp", "marker-client")
 	session := []string{"Mcp-Session-Id", id}
 	for _, message := range []string{

@@ -13,7 +13,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/render"
-	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server"
@@ -56,7 +55,7 @@ func page(t *testing.T, url string) string {
 // Cards and rows of one project that read alike say when they began, also after one of them alone
 // is drawn anew; a branch that is not main stands beside the agent or the project.
 func TestListsThatReadAlike(t *testing.T) {
-	store := memory.New()
+	store := storetest.NewMemory()
 	s := servertest.New(t, store, nil)
 	url := servertest.Serve(t, s, nil).URL
 	write := func(key, branch string) todo.Snapshot {
@@ -120,7 +119,7 @@ func TestPanelShowsWhatWasLeftOpen(t *testing.T) {
 // A page goes on after all that it shows: also after lists that an import wrote last and
 // that are older than others.
 func TestPanelGoesOnAfterWhatItShows(t *testing.T) {
-	store := memory.New()
+	store := storetest.NewMemory()
 	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
 	var newest todo.Snapshot
 	for n := range 3 {
@@ -218,7 +217,7 @@ func TestPanelSendsWhatWasLeftOpen(t *testing.T) {
 // page learns from the difference that a process has ended, or that a list was
 // taken up again, before it could follow and while it follows.
 func TestPanelSendsWhatDiffers(t *testing.T) {
-	store := memory.New()
+	store := storetest.NewMemory()
 	s := servertest.New(t, store, nil)
 	web := servertest.Serve(t, s, nil)
 	other := board.NewBoard(store)
@@ -275,7 +274,7 @@ func TestPanelHidesArchivedLists(t *testing.T) {
 // leftOpen serves lists that were left open as many days ago as their ids say.
 func leftOpen(t *testing.T, days ...int) (url string) {
 	t.Helper()
-	store := memory.New()
+	store := storetest.NewMemory()
 	for _, n := range days {
 		at := time.Now().Add(-time.Duration(n)*24*time.Hour - time.Minute)
 		l := todo.List{ID: fmt.Sprintf("left%d", n), Client: "claude-code", Chat: "4f1c", Conversation: "chat:4f1c", Workspace: "/src/a'b", Created: at}

@@ -20,7 +20,6 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
-	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server/edge"
@@ -31,7 +30,7 @@ import (
 // text grey and struck through. In progress: a blue half disc and the active text, dark
 // and of medium weight, on a tint. Pending: a grey ring, the text in mid-grey.
 func TestStatusesLookAsTheyShould(t *testing.T) {
-	store := memory.New()
+	store := storetest.NewMemory()
 	item := func(id string, status todo.Status) todo.Item {
 		return todo.Item{ID: id, Text: "Text " + id, Active: "Active " + id, Status: status}
 	}
@@ -271,7 +270,7 @@ func TestPanelSaysThatOneWaits(t *testing.T) {
 
 // A card that is drawn anew by itself still says when its list began, where another one reads alike.
 func TestPiecesKeepWhatTellsListsApart(t *testing.T) {
-	store := memory.New()
+	store := storetest.NewMemory()
 	s := servertest.New(t, store, nil)
 	url := servertest.Serve(t, s, nil).URL
 	write := func(key, text string) string {
@@ -498,7 +497,7 @@ func TestPanelOutlivesALateStore(t *testing.T) {
 	var late atomic.Bool
 	failed := make(chan struct{}, 100)
 	var reads atomic.Int64 // of the second list
-	store := &servertest.Failing{Store: memory.New()}
+	store := &servertest.Failing{Store: storetest.NewMemory()}
 	var first string
 	store.Fault = func(method, list string) error {
 		// The first read is for the event that tells of the list, the others are for the board.

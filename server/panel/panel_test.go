@@ -15,7 +15,6 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
-	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/store/sqlite"
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
@@ -72,7 +71,7 @@ func TestPanelNotesWhatWasLookedAt(t *testing.T) {
 	for path, looked := range map[string]int{"/lists/%s": 0, "/lists/%s.md": 0, "/api/lists/%s": 0, "/": 0, "/panel/events": 0,
 		"/panel/events?list=%s": 2, "/api/events?list=%s": 1} {
 		t.Run(path, func(t *testing.T) {
-			store := memory.New()
+			store := storetest.NewMemory()
 			s := servertest.New(t, store, nil)
 			web, id := servertest.Serve(t, s, nil), ""
 			for key, parent := range map[string]string{"sub": "main", "main": ""} {
@@ -98,7 +97,7 @@ func TestPanelNotesWhatWasLookedAt(t *testing.T) {
 
 // A list's page offers the revisions that are kept and no others.
 func TestPanelOffersKeptRevisions(t *testing.T) {
-	web := servertest.Serve(t, servertest.New(t, memory.NewKeeping(board.Keep{Revisions: 2}), nil), nil)
+	web := servertest.Serve(t, servertest.New(t, storetest.NewMemoryKeeping(board.Keep{Revisions: 2}), nil), nil)
 	write := servertest.Writer(t, web.URL, "claude-code")
 	for _, text := range []string{"A", "B", "C", "D"} {
 		write(servertest.Todos("pending", "All", text))
@@ -175,7 +174,7 @@ func TestPanelPastLists(t *testing.T) {
 
 // A list that was imported may have any visible id.
 func TestPanelOfAListWithADot(t *testing.T) {
-	store := memory.New()
+	store := storetest.NewMemory()
 	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
 	checktest.Must(storetest.Save(t.Context(), store, todo.Snapshot{List: todo.List{ID: "team.plan"}, Revision: 1}))(t)
 	for _, form := range []string{"", "?revision=1", ".md"} {
@@ -205,7 +204,7 @@ func (c *counted) Load(ctx context.Context, list string, revision int64) (todo.S
 // Of many lists a board reads those whole that it shows as cards, and a page of lists that
 // rest none: their items may be large.
 func TestBoardsReadExcerpts(t *testing.T) {
-	store := &counted{Store: memory.New()}
+	store := &counted{Store: storetest.NewMemory()}
 	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
 	for range 40 {
 		servertest.Writer(t, web.URL, "claude-code")(servertest.Todos("pending", "A", "B", "C"))
@@ -325,7 +324,7 @@ func TestPanelTheme(t *testing.T) {
 // markdown does; another day shows what was done then, and what is no day is refused.
 // BAD-INPUT 37: no text of it is taken for HTML.
 func TestPanelToday(t *testing.T) {
-	store := memory.New()
+	store := storetest.NewMemory()
 	now := time.Now()
 	day := func(id string, at time.Time, items ...todo.Item) {
 		t.Helper()

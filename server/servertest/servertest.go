@@ -11,7 +11,7 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
-	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/prompts"
 	"github.com/todo-mcp/todo-mcp/server"
@@ -31,7 +31,7 @@ const (
 func New(t testing.TB, st board.Store, edit func(*server.Config)) *server.Server {
 	t.Helper()
 	if st == nil {
-		st = memory.New()
+		st = storetest.NewMemory()
 	}
 	b := board.NewBoard(st)
 	texts := checktest.Must(prompts.New("", "en"))(t)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
-	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/server"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 	"github.com/todo-mcp/todo-mcp/server/stdio"
@@ -181,7 +181,7 @@ func (b *brokenPipe) Write(p []byte) (int, error) {
 
 // BAD-INPUT 27: what was acknowledged before standard output closed is stored.
 func TestStdioClosedOut(t *testing.T) {
-	store := memory.New()
+	store := storetest.NewMemory()
 	s := servertest.New(t, store, nil)
 	in, w := io.Pipe()
 	defer w.Close()
@@ -248,7 +248,7 @@ func (r *onceThenSilent) Read(p []byte) (int, error) {
 
 // BAD-INPUT 58: all that was read is answered, but for half of a message.
 func TestStdioAnswersWhatItHasReadWhenStopped(t *testing.T) {
-	store := servertest.Slow{Store: memory.New(), Saving: make(chan string), Let: make(chan struct{})}
+	store := servertest.Slow{Store: storetest.NewMemory(), Saving: make(chan string), Let: make(chan struct{})}
 	s := servertest.New(t, store, nil)
 	const pings = 300
 	input := servertest.Call(0, "TodoWrite", servertest.Todos("pending", "A")) + "\n"
@@ -290,7 +290,7 @@ func (s slowStore) Update(ctx context.Context, k board.Key, change func(board.Tx
 // of its input.
 func TestStdioAnswersWhoReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := servertest.New(t, slowStore{memory.New()}, func(c *server.Config) { c.StopTimeout = 8 * time.Second })
+		s := servertest.New(t, slowStore{storetest.NewMemory()}, func(c *server.Config) { c.StopTimeout = 8 * time.Second })
 		const n = 60
 		in := servertest.Initialize(0, "tester")
 		for i := range n {
@@ -314,7 +314,7 @@ func TestStdioEndsUnread(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := memory.New()
+				store := storetest.NewMemory()
 				var log servertest.Log
 				s := servertest.New(t, store, func(c *server.Config) { c.StopTimeout, c.Log = 8*time.Second, log.Logger() })
 				calls := s.Board.As("").Calls()

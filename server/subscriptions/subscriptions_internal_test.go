@@ -11,7 +11,7 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
-	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
@@ -66,7 +66,7 @@ func serve(t *testing.T, r *Hub, c Client, told chan<- mcp.JSONRPCNotification) 
 // BAD-INPUT 64: those of a session without a stream, and of one that has unsubscribed.
 func TestSubscriptionsWithoutAStreamEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newHub(t, memory.New(), 1, 1)
+		r := newHub(t, storetest.NewMemory(), 1, 1)
 		subscribe := func(session string, refused bool) {
 			t.Helper()
 			if err := r.Subscribe(t.Context(), Client{Session: session}, Current); (err != nil) != refused {
@@ -86,7 +86,7 @@ func TestSubscriptionsWithoutAStreamEnd(t *testing.T) {
 // A change of the current list is noticed from the subscription on, and one of another list is not.
 func TestAChangeOfTheCurrentList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, who := newHub(t, memory.New(), 2, 20), board.Conversation{Key: "chat:a"}
+		r, who := newHub(t, storetest.NewMemory(), 2, 20), board.Conversation{Key: "chat:a"}
 		current := takesUp(t, r, who, "chat:b")
 		notes, c := make(chan mcp.JSONRPCNotification, 2), Client{Session: "s", Conversation: who, Listen: []byte("1")}
 		serve(t, r, c, notes)
@@ -107,7 +107,7 @@ func TestAChangeOfTheCurrentList(t *testing.T) {
 // of a current list that cannot be read it is told.
 func TestACurrentListThatCannotBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newHub(t, silent{memory.New()}, 2, 20)
+		r := newHub(t, silent{storetest.NewMemory()}, 2, 20)
 		told, c := make(chan mcp.JSONRPCNotification, 2), Client{Session: "s", Conversation: board.Conversation{Key: "chat:a"}}
 		subscribe(t, r, c, Current)
 		subscribe(t, r, c, All)
@@ -120,7 +120,7 @@ func TestACurrentListThatCannotBeRead(t *testing.T) {
 // A list may come to be archived by what its agents do, without a revision.
 func TestWhatAgentsDoIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, who := newHub(t, memory.New(), 4, 20), board.Conversation{Key: "chat:a"}
+		r, who := newHub(t, storetest.NewMemory(), 4, 20), board.Conversation{Key: "chat:a"}
 		current := takesUp(t, r, who, "chat:b")
 		told, c := make(chan mcp.JSONRPCNotification, 20), Client{Session: "s", Conversation: who, Listen: []byte("1")}
 		subscribe(t, r, c, One+current.List.ID)
@@ -145,7 +145,7 @@ func TestWhatAgentsDoIsTold(t *testing.T) {
 
 // BAD-INPUT 64: one who signed in may have half of all, in any number of sessions.
 func TestSubscriptionsAreCountedByUser(t *testing.T) {
-	r := newHub(t, memory.New(), 1, 4)
+	r := newHub(t, storetest.NewMemory(), 1, 4)
 	for n, c := range []struct {
 		user, refusal string
 	}{{"vic", ""}, {"vic", ""}, {"vic", "one user may have 2 subscriptions"}, {"ann", ""}} {
@@ -164,7 +164,7 @@ func TestSubscriptionsAreCountedByUser(t *testing.T) {
 func TestTheStreamBeforeTakesNothingFromTheNext(t *testing.T) {
 	for range 20 { // where both wake and end are due, either may be taken
 		synctest.Test(t, func(t *testing.T) {
-			r := newHub(t, memory.New(), 2, 20)
+			r := newHub(t, storetest.NewMemory(), 2, 20)
 			c := Client{Session: "s"}
 			first := r.Open(c)
 			sending, sent, ended := make(chan bool), make(chan bool), make(chan bool)

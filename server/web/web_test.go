@@ -16,7 +16,7 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
-	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server"
 	"github.com/todo-mcp/todo-mcp/server/edge"
@@ -94,7 +94,7 @@ func TestBadEventsOverHTTP(t *testing.T) {
 // A store that fails is the server's fault, which it says, and logs without what the sender wrote.
 func TestHookOnAStoreThatFails(t *testing.T) {
 	log := &servertest.Log{}
-	st := &servertest.Failing{Store: memory.New()}
+	st := &servertest.Failing{Store: storetest.NewMemory()}
 	site := servertest.Serve(t, servertest.New(t, st, nil), func(c *edge.Config) { c.Log = log.Logger() })
 	st.Broken.Store(true)
 	status, _, _ := servertest.Post(t, site.URL+"/hook", event("PostToolUse", strings.Replace(todoWrite, "TodoWrite", marker, 1)))
@@ -192,7 +192,7 @@ func askEverything(t *testing.T, s *server.Server, site *httptest.Server, list s
 func TestLogHasNoTexts(t *testing.T) {
 	log := &servertest.Log{}
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	st := &servertest.Failing{Store: memory.New()}
+	st := &servertest.Failing{Store: storetest.NewMemory()}
 	s := servertest.New(t, st, func(c *server.Config) { c.Log = logger })
 	site := servertest.Serve(t, s, func(c *edge.Config) { c.Log = logger })
 	w := servertest.In(marker)
@@ -221,7 +221,7 @@ type site struct {
 
 func newSite(t *testing.T, first, second todo.Item, name string) *site {
 	t.Helper()
-	s := &site{store: memory.New()}
+	s := &site{store: storetest.NewMemory()}
 	server := servertest.New(t, s.store, nil)
 	h := servertest.Handler(t, server, func(c *edge.Config) { c.Now = func() time.Time { return time.Unix(2e9, 0) } })
 	t.Cleanup(h.Close)

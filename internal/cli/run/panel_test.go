@@ -18,7 +18,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/cli"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
-	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/server/auth"
 	"github.com/todo-mcp/todo-mcp/server/edge"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
@@ -90,7 +90,7 @@ func TestPanelTakeover(t *testing.T) {
 // and `--addr`, none if it is a todo-mcp; it goes on trying
 func TestPanelPortTaken(t *testing.T) {
 	t.Parallel() // it tries again each second
-	b := board.NewBoard(memory.New())
+	b := board.NewBoard(storetest.NewMemory())
 	defer b.Close()
 	own := edge.New(edge.Config{Board: b})
 	for _, handler := range []http.Handler{own, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})} {

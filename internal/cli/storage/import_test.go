@@ -21,8 +21,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/cli/app"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
-	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/store/sqlite"
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
@@ -61,7 +61,7 @@ func newImporter(store board.Store) importer {
 
 // reads checks an export against an empty store.
 func reads(t testing.TB, export string) error {
-	_, err := newImporter(memory.New()).check(t.Context(), strings.NewReader(export))
+	_, err := newImporter(storetest.NewMemory()).check(t.Context(), strings.NewReader(export))
 	return err
 }
 
@@ -91,7 +91,7 @@ func TestImportGoesOn(t *testing.T) {
 		s.Updated, s.Items[0].PersonEdit = began, todo.PersonEdit{Text: "A", Replaced: "B", Revision: 5}
 		h = append(h, s)
 	}
-	store := &breaking{Store: memory.New(), saves: 1}
+	store := &breaking{Store: storetest.NewMemory(), saves: 1}
 	if _, err := imports(t, store, h...); !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "50 of 110 revisions were imported") {
 		t.Errorf("a fault: %v", err)
 	}
@@ -124,7 +124,7 @@ func TestImportOfAnotherHistory(t *testing.T) {
 		"a gap":               {[]todo.Snapshot{revision(a, 4, "A")}, 1},
 		"behind another list": {[]todo.Snapshot{revision(b, 1, "A"), revision(a, 1, "A"), revision(a, 2, "B")}, 3},
 	} {
-		store := memory.New()
+		store := storetest.NewMemory()
 		checktest.Must(imports(t, store, revision(a, 1, "A"), revision(a, 2, "A")))(t)
 		_, err := imports(t, store, c.file...)
 		checktest.Fails(t, name, err, fmt.Sprintf("line %d: ", c.line), "is here already, with another history")
@@ -261,7 +261,7 @@ func TestExportKeepsHands(t *testing.T) {
 		Order: todo.PersonEdit{Replaced: "1,2", Text: "2,1", Repeats: 2, Revision: 1}}
 	var first, second bytes.Buffer
 	checktest.Check(t, app.PrintJSON(&first, want, ""))
-	store := memory.New()
+	store := storetest.NewMemory()
 	checktest.Must(imports(t, store, want))(t)
 	here, err := store.Load(t.Context(), "list", 0)
 	if err == nil {
@@ -275,7 +275,7 @@ func TestExportKeepsHands(t *testing.T) {
 // A list on which several agents work counts as the same as its export, though the export does not
 // name their chats.
 func TestImportOfSharedList(t *testing.T) {
-	store := memory.New()
+	store := storetest.NewMemory()
 	list := revision(todo.List{ID: "a"}, 1, "A")
 	list.Workers = []todo.Worker{{Chat: "one"}, {Chat: "two"}}
 	checktest.Check(t, store.Update(t.Context(), board.Key{Chat: "a"}, func(tx board.Tx) error {
@@ -361,7 +361,7 @@ func FuzzImport(f *testing.F) {
 		f.Add([]byte(file))
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
-		store := memory.New()
+		store := storetest.NewMemory()
 		i := newImporter(store)
 		missing, err := i.check(t.Context(), bytes.NewReader(file))
 		if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
-	memory "github.com/todo-mcp/todo-mcp/internal/store/memorytest"
+	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/prompts"
 	"github.com/todo-mcp/todo-mcp/server"
 	"github.com/todo-mcp/todo-mcp/server/edge"
@@ -78,7 +78,7 @@ func run(folder string) error {
 // url is its base URL, list the id of the list whose page is shown.
 func serve() (url, list string, stop func(), err error) {
 	c := &clock{}
-	b := board.NewBoard(memory.New(), board.WithClock(c.now))
+	b := board.NewBoard(storetest.NewMemory(), board.WithClock(c.now))
 	s, err := newServer(b)
 	if err != nil {
 		return "", "", nil, err

@@ -1,7 +1,7 @@
 // Package storetest is the conformance suite of board.Store. It tests what the
 // interface promises on any backend. A backend must pass [Run]; [RunKeep] if it
 // can be limited with a board.Keep; and [RunDurable] if its lists survive the
-// process.
+// process. [Memory] is a backend for tests of all else.
 package storetest
 
 import (

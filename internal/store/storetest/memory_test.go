@@ -1,13 +1,12 @@
-package memorytest_test
+package storetest_test
 
 import (
 	"testing"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
-	"github.com/todo-mcp/todo-mcp/internal/store/memorytest"
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 )
 
 func TestConformance(t *testing.T) {
-	storetest.Run(t, func(testing.TB) board.Store { return memorytest.New() })
+	storetest.Run(t, func(testing.TB) board.Store { return storetest.NewMemory() })
 }

@@ -1,4 +1,4 @@
-package memorytest
+package storetest
 
 import (
 	"context"
@@ -19,7 +19,7 @@ type tx struct {
 	changed bool
 }
 
-func newTx(s *Store) *tx {
+func newTx(s *Memory) *tx {
 	t := &tx{state: *s.now.Load()}
 	t.lists, t.seen, t.operations = maps.Clone(t.lists), maps.Clone(t.seen), nil
 	t.reader = reader{s, func(context.Context) *state { return &t.state }}
@@ -66,11 +66,11 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error
 	if next.List.ParentConversation != "" {
 		next.List.Parent = "" // it is looked up
 	}
-	return t.withParent(t.add(list{begun: time.Now()}, next)), ctx.Err()
+	return t.withParent(t.add(kept{begun: time.Now()}, next)), ctx.Err()
 }
 
 // add adds a revision to a list, and forgets the ones that are not kept.
-func (t *tx) add(l list, next todo.Snapshot) todo.Snapshot {
+func (t *tx) add(l kept, next todo.Snapshot) todo.Snapshot {
 	t.seq++
 	next.Seq = t.seq
 	if op := next.Operation.ID; op != "" {
@@ -113,7 +113,7 @@ func (t *tx) Purge(ctx context.Context, id string, by todo.Writer, now time.Time
 	}
 	t.names = maps.Clone(t.names)
 	maps.DeleteFunc(t.names, func(_ nameKey, list string) bool { return list == id })
-	t.add(list{begun: l.begun}, record.Purged(id, last.List.Principal, last.Revision, l.begun, by, now))
+	t.add(kept{begun: l.begun}, record.Purged(id, last.List.Principal, last.Revision, l.begun, by, now))
 	return ctx.Err()
 }
 

@@ -1,4 +1,4 @@
-package memorytest
+package storetest
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package memorytest
+package storetest
 
 import (
 	"cmp"
@@ -12,7 +12,7 @@ import (
 
 // reader implements board.Reader, for the store and for a transaction.
 type reader struct {
-	store *Store
+	store *Memory
 	now   func(context.Context) *state
 }
 
@@ -112,13 +112,13 @@ func (now *state) shown(q board.Query, s todo.Snapshot) todo.Snapshot {
 	return s
 }
 
-func (l list) says(text string) bool {
+func (l kept) says(text string) bool {
 	_, ok := l.saying(text)
 	return text == "" || ok
 }
 
 // saying returns the last revision that has a text, see [todo.Snapshot.Saying].
-func (l list) saying(text string) (todo.Snapshot, bool) {
+func (l kept) saying(text string) (todo.Snapshot, bool) {
 	for _, s := range slices.Backward(l.revisions) {
 		if s.Saying(text) != "" {
 			return s, true

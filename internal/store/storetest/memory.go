@@ -1,7 +1,4 @@
-// Package memorytest implements board.Store in memory, for tests and for programs of
-// developers. It keeps every promise of board.Store but two: the lists are lost when the
-// process ends, and no list is removed by itself. It obeys Revisions and Lists of board.Keep.
-package memorytest
+package storetest
 
 import (
 	"context"
@@ -15,8 +12,10 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Store is a board.Store in memory.
-type Store struct {
+// Memory is a board.Store in memory, for tests and for programs of developers. It keeps every
+// promise of board.Store but two: the lists are lost when the process ends, and no list is
+// removed by itself. It obeys Revisions and Lists of board.Keep.
+type Memory struct {
 	reader
 	now  atomic.Pointer[state]
 	turn chan struct{} // taken by the running Update; first come, first served
@@ -31,13 +30,13 @@ type Store struct {
 	attending sync.Map // ids of processes
 }
 
-var _ board.Store = (*Store)(nil)
+var _ board.Store = (*Memory)(nil)
 
 // state is all lists and chats at a time. It does not change any more: each update
 // makes another one. So an update costs a little for each list that there is.
 type state struct {
 	seq        int64 // of the last save
-	lists      map[string]list
+	lists      map[string]kept
 	seen       map[board.Key][]board.Seen // the one that became current last is the first
 	chats      map[string]todo.Chat
 	names      map[nameKey]string // the ids of lists
@@ -45,15 +44,15 @@ type state struct {
 	operations []indexed // what the update that made this state changes of the store's
 }
 
-// list is a list with the revisions that are kept, ascending, and the time at which it
+// kept is a list with the revisions that are kept, ascending, and the time at which it
 // began by the store's clock.
-type list struct {
+type kept struct {
 	revisions []todo.Snapshot
 	begun     time.Time
 }
 
 // newest returns the last revision; the zero snapshot if there is none.
-func (l list) newest() (last todo.Snapshot) {
+func (l kept) newest() (last todo.Snapshot) {
 	if n := len(l.revisions); n > 0 {
 		last = l.revisions[n-1]
 	}
@@ -66,20 +65,20 @@ type nameKey struct{ principal, name string }
 // indexed says which list has the revision that an operation saved; none when list is empty.
 type indexed struct{ operation, list string }
 
-// New returns an empty store that keeps everything.
-func New() *Store { return NewKeeping(board.Keep{}) }
+// NewMemory returns an empty store that keeps everything.
+func NewMemory() *Memory { return NewMemoryKeeping(board.Keep{}) }
 
-// NewKeeping returns an empty store with the limits in keep.
-func NewKeeping(keep board.Keep) *Store {
-	s := &Store{keep: keep, life: tables.NewLife(nil), turn: make(chan struct{}, 1)}
-	s.now.Store(&state{lists: map[string]list{}, seen: map[board.Key][]board.Seen{}, chats: map[string]todo.Chat{}, names: map[nameKey]string{}, keys: map[board.ChatKey]keyed{}})
+// NewMemoryKeeping returns an empty store with the limits in keep.
+func NewMemoryKeeping(keep board.Keep) *Memory {
+	s := &Memory{keep: keep, life: tables.NewLife(nil), turn: make(chan struct{}, 1)}
+	s.now.Store(&state{lists: map[string]kept{}, seen: map[board.Key][]board.Seen{}, chats: map[string]todo.Chat{}, names: map[nameKey]string{}, keys: map[board.ChatKey]keyed{}})
 	s.operations.lists = map[string]string{}
 	s.reader = reader{s, func(ctx context.Context) *state { s.before(ctx); return s.now.Load() }}
 	return s
 }
 
 // before calls what is to be called before each use.
-func (s *Store) before(ctx context.Context) {
+func (s *Memory) before(ctx context.Context) {
 	if s.keep.Before != nil {
 		s.keep.Before(ctx)
 	}
@@ -87,7 +86,7 @@ func (s *Store) before(ctx context.Context) {
 
 // checkUsable returns the error with which a call must end before it starts:
 // [board.ErrClosed] after Close, otherwise ctx.Err().
-func (s *Store) checkUsable(ctx context.Context) error {
+func (s *Memory) checkUsable(ctx context.Context) error {
 	if s.life.Open.Err() != nil {
 		return board.ErrClosed
 	}
@@ -95,7 +94,7 @@ func (s *Store) checkUsable(ctx context.Context) error {
 }
 
 // Update implements board.Store.
-func (s *Store) Update(ctx context.Context, _ board.Key, change func(board.Tx) error) error {
+func (s *Memory) Update(ctx context.Context, _ board.Key, change func(board.Tx) error) error {
 	s.before(ctx)
 	var err error
 	select {
@@ -123,7 +122,7 @@ func (s *Store) Update(ctx context.Context, _ board.Key, change func(board.Tx) e
 }
 
 // index notes which lists operations saved.
-func (s *Store) index(operations []indexed) {
+func (s *Memory) index(operations []indexed) {
 	s.operations.Lock()
 	defer s.operations.Unlock()
 	for _, o := range operations {
@@ -136,30 +135,30 @@ func (s *Store) index(operations []indexed) {
 }
 
 // Position implements board.Store.
-func (s *Store) Position(ctx context.Context) (int64, error) {
+func (s *Memory) Position(ctx context.Context) (int64, error) {
 	return look(ctx, s.reader, "read position", func(now *state) (int64, error) { return now.seq, nil })
 }
 
 // Attend implements board.Store.
-func (s *Store) Attend(process string) (leave func(), err error) {
+func (s *Memory) Attend(process string) (leave func(), err error) {
 	s.attending.Store(process, true)
 	return func() { s.attending.Delete(process) }, nil
 }
 
 // Alive implements board.Store. Whoever shares this memory is in the same
 // process, and alive until it leaves.
-func (s *Store) Alive(process string) bool {
+func (s *Memory) Alive(process string) bool {
 	_, attends := s.attending.Load(process)
 	return attends
 }
 
 // Watch implements board.Store.
-func (s *Store) Watch(ctx context.Context, hint func()) error {
+func (s *Memory) Watch(ctx context.Context, hint func()) error {
 	return s.life.Watch(ctx, hint, nil, func(bool) <-chan time.Time { return nil })
 }
 
 // Close implements board.Store.
-func (s *Store) Close() error {
+func (s *Memory) Close() error {
 	s.turn <- struct{}{}
 	defer func() { <-s.turn }()
 	s.life.End()
