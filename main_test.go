@@ -29,7 +29,7 @@ func allowedImports() map[string][]string {
 		"server/mcphttp":           {"server", "server/signed", "server/jsonrpc", "server/card", "server/edge", "server/sse", model, board},
 		"server/api":               {"internal/account", "server/edge", "server/sse", "internal/render", "tools", model, board},
 		"server/panel":             {"internal/account", "server/card", "server/edge", "server/sse", "internal/render", model, board},
-		"server/servertest":        append([]string{"internal/checktest"}, everything...),
+		"server/servertest":        append([]string{"internal/checktest", "internal/chattest"}, everything...),
 		"server/sse":               {},
 		"server/edge":              {model, board, "server/auth", "server/card", "server/signed", "server/sse"},
 		"server/auth":              {model, board, "internal/atomicfile"},
@@ -79,9 +79,8 @@ func allowedImports() map[string][]string {
 		"internal/cli/setup":       append([]string{"internal/cli/app", "internal/cli/run"}, everything...),
 
 		// tests alone import these
-		"internal/chattest":           append([]string{"internal/plantest"}, everything...),
+		"internal/chattest":           {"internal/checktest", model},
 		"internal/checktest":          {},
-		"internal/plantest":           {model},
 		"internal/programtest":        {"internal/cli/app", "internal/render"},
 		"internal/replicas":           {},
 		"internal/store/postgrestest": {},

@@ -21,7 +21,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/todo-mcp/todo-mcp/internal/chattest"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	_ "github.com/todo-mcp/todo-mcp/internal/cli" // so that go test runs these tests again when the program changes
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
@@ -147,7 +146,7 @@ func TestRollingRestartBehindTheProxy(t *testing.T) {
 	var calls programtest.Journal
 	for range 4 {
 		agents.Go(func() {
-			chat := chattest.OverHTTP(t, chattest.Sessionless, "tester", s.address+"/mcp")
+			chat := servertest.OverHTTP(t, servertest.Sessionless, "tester", s.address+"/mcp")
 			chat.HTTP = &http.Client{Transport: ann}
 			for ctx.Err() == nil {
 				a, err := chat.Try("TodoWrite", servertest.Todos("pending", fmt.Sprint("A ", time.Now().UnixNano())))
@@ -195,7 +194,7 @@ func (n *tenant) RoundTrip(r *http.Request) (*http.Response, error) {
 // the same operation.
 func (n *tenant) writes(ctx context.Context, t *testing.T, agent int) {
 	w := programtest.Writer{Name: fmt.Sprint(n.name, agent)}
-	chat := chattest.OverHTTP(t, chattest.Sessionless, "tester", n.address()+"/mcp?list="+w.Name)
+	chat := servertest.OverHTTP(t, servertest.Sessionless, "tester", n.address()+"/mcp?list="+w.Name)
 	chat.HTTP = &http.Client{Transport: n, Timeout: 20 * time.Second}
 	for ctx.Err() == nil {
 		tool, args, id := w.Next()

@@ -11,7 +11,6 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
-	"github.com/todo-mcp/todo-mcp/internal/chattest"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/clients"
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
@@ -26,7 +25,7 @@ import (
 func TestAdviceCanBeFollowed(t *testing.T) {
 	plan := func(n int) string { return strings.Repeat("p:x ", n-1) + "p:x" }
 	steps := func(n, length int) string {
-		return chattest.Steps(slices.Repeat([]string{strings.Repeat("x", length)}, n)...)
+		return servertest.Steps(slices.Repeat([]string{strings.Repeat("x", length)}, n)...)
 	}
 	const large, fewer = "write fewer items, or shorter ones", "A list holds at most 1000 items, this would make 1001"
 	const twoTasks = `{"tasks":[{"subject":"A"},{"subject":"B"}]}`
@@ -47,13 +46,13 @@ func TestAdviceCanBeFollowed(t *testing.T) {
 		{"", "create_todos", steps(100, 3000), large, "create_todos", steps(50, 3000)},
 		{"", "create_todos", steps(100, 3000), large, "create_todos", steps(100, 300)},
 	} {
-		chattest.Over(t, func(r *chattest.Rig) {
+		servertest.Over(t, func(r *servertest.Rig) {
 			c := r.Start(func(c *server.Config) { c.Publish = []string{"all"} }).Chat("cursor")
 			args := func(tool, text string) string {
 				if strings.HasPrefix(text, "{") {
 					return text
 				}
-				return chattest.Arguments(tool, text)
+				return servertest.Arguments(tool, text)
 			}
 			for before := range strings.SplitSeq(tc.before, "|") {
 				if tool, text, ok := strings.Cut(before, " "); ok {
@@ -62,11 +61,11 @@ func TestAdviceCanBeFollowed(t *testing.T) {
 			}
 			c.Calls(tc.tool, args(tc.tool, tc.call)).Fails(tc.says)
 			follows(t, c, tc.says, tc.with, args(tc.with, tc.follow))
-		}, chattest.Stdio)
+		}, servertest.Stdio)
 	}
 }
 
-func follows(t *testing.T, c *chattest.Chat, told, name, args string) {
+func follows(t *testing.T, c *servertest.Chat, told, name, args string) {
 	t.Helper()
 	var schema jsonschema.Schema
 	checktest.Check(t, json.Unmarshal(tools.Find(tools.New(tools.Defaults()), name).InputSchema(), &schema))
@@ -85,11 +84,11 @@ func follows(t *testing.T, c *chattest.Chat, told, name, args string) {
 func TestAdviceOfTheBoardCanBeFollowed(t *testing.T) {
 	// Each returns the chat that was told something.
 	for says, tc := range map[string]struct {
-		told    func(r *chattest.Rig, s *chattest.Server, c *chattest.Chat) *chattest.Chat
+		told    func(r *servertest.Rig, s *servertest.Server, c *servertest.Chat) *servertest.Chat
 		follow  []string // a tool and its arguments each
 		becomes string
 	}{
-		`take another, or "next"`: {func(_ *chattest.Rig, _ *chattest.Server, c *chattest.Chat) *chattest.Chat {
+		`take another, or "next"`: {func(_ *servertest.Rig, _ *servertest.Server, c *servertest.Chat) *servertest.Chat {
 			ann, bob := c.Conversation("ann"), c.Conversation("bob")
 			ann.Calls("create_todos", `{"items":["A","B","C"]}`)
 			ann.Calls("TaskUpdate", `{"taskId":"1","owner":"ann","status":"in_progress"}`)
@@ -97,23 +96,23 @@ func TestAdviceOfTheBoardCanBeFollowed(t *testing.T) {
 			bob.Calls("TaskUpdate", `{"taskId":"1","owner":"bob","status":"in_progress"}`).Fails(`take another, or "next"`)
 			return bob
 		}, []string{`TaskUpdate {"taskId":"3","owner":"bob","status":"in_progress"}`, `TaskUpdate {"taskId":"next","owner":"bob","status":"in_progress"}`}, "i:A i:B i:C"},
-		"Use a new id for a new call": {func(_ *chattest.Rig, _ *chattest.Server, c *chattest.Chat) *chattest.Chat {
+		"Use a new id for a new call": {func(_ *servertest.Rig, _ *servertest.Server, c *servertest.Chat) *servertest.Chat {
 			c.InOperation("1").Writes("p:A")
-			c.InOperation("1").Calls("TodoWrite", chattest.Arguments("TodoWrite", "c:A")).Fails("Use a new id for a new call")
+			c.InOperation("1").Calls("TodoWrite", servertest.Arguments("TodoWrite", "c:A")).Fails("Use a new id for a new call")
 			return c.InOperation("2")
-		}, []string{"TodoWrite " + chattest.Arguments("TodoWrite", "c:A")}, "c:A"},
-		"Write a list of your own": {func(r *chattest.Rig, _ *chattest.Server, c *chattest.Chat) *chattest.Chat {
+		}, []string{"TodoWrite " + servertest.Arguments("TodoWrite", "c:A")}, "c:A"},
+		"Write a list of your own": {func(r *servertest.Rig, _ *servertest.Server, c *servertest.Chat) *servertest.Chat {
 			c.Resume(r.Write("", board.Write{Target: board.Target{Conversation: board.Conversation{Key: "its host's", Mirrors: true}},
-				Change: chattest.Adds("A")}).List.ID)
+				Change: servertest.Adds("A")}).List.ID)
 			c.Calls("update_todo", `{"id":"1","status":"running"}`).Fails("Write a list of your own").Lacks("list_id")
 			return c
 		}, []string{`create_todos {"items":["A"]}`}, "p:A"},
-		"Go on with the list you have, if any, and tell the user": {func(_ *chattest.Rig, _ *chattest.Server, c *chattest.Chat) *chattest.Chat {
+		"Go on with the list you have, if any, and tell the user": {func(_ *servertest.Rig, _ *servertest.Server, c *servertest.Chat) *servertest.Chat {
 			c.Writes("i:A")
-			c.Calls("TodoWrite", chattest.Arguments("TodoWrite", "i:B")).Fails("Go on with the list you have, if any, and tell the user")
+			c.Calls("TodoWrite", servertest.Arguments("TodoWrite", "i:B")).Fails("Go on with the list you have, if any, and tell the user")
 			return c
-		}, []string{"TodoWrite " + chattest.Arguments("TodoWrite", "p:A i:B")}, "p:A i:B"},
-		"write what is open as your own list": {func(_ *chattest.Rig, s *chattest.Server, c *chattest.Chat) *chattest.Chat {
+		}, []string{"TodoWrite " + servertest.Arguments("TodoWrite", "p:A i:B")}, "p:A i:B"},
+		"write what is open as your own list": {func(_ *servertest.Rig, s *servertest.Server, c *servertest.Chat) *servertest.Chat {
 			before := c.Conversation("before")
 			before.Writes("c:A i:B p:C")
 			left := checktest.Must(s.Server.Board.As("").Load(t.Context(), before.Current(), 0))(t)
@@ -124,9 +123,9 @@ func TestAdviceOfTheBoardCanBeFollowed(t *testing.T) {
 				}
 			}
 			return c.Conversation("after the chat was cleared")
-		}, []string{"TodoWrite " + chattest.Arguments("TodoWrite", "i:B p:C")}, "i:B p:C"},
+		}, []string{"TodoWrite " + servertest.Arguments("TodoWrite", "i:B p:C")}, "i:B p:C"},
 	} {
-		chattest.Over(t, func(r *chattest.Rig) {
+		servertest.Over(t, func(r *servertest.Rig) {
 			r.Store = storetest.NewMemoryKeeping(board.Keep{Lists: 2})
 			s := r.Start(func(c *server.Config) { c.Publish = []string{"all"} })
 			if strings.HasPrefix(says, "Go on") {
@@ -138,7 +137,7 @@ func TestAdviceOfTheBoardCanBeFollowed(t *testing.T) {
 				follows(t, c, says, tool, args)
 			}
 			c.Shows(tc.becomes)
-		}, chattest.Stdio)
+		}, servertest.Stdio)
 	}
 }
 
@@ -182,7 +181,7 @@ func TestAdviceNamesWhatSchemasHave(t *testing.T) {
 func TestNoSuchTool(t *testing.T) {
 	for language, want := range map[string]string{"en": `There is no tool \"no\\npe\". Call `, "vi": `Không có công cụ \"no\\npe\". Hãy gọi `} {
 		texts := checktest.Must(prompts.New("", language))(t)
-		chattest.Over(t, func(r *chattest.Rig) {
+		servertest.Over(t, func(r *servertest.Rig) {
 			c := r.Start(func(c *server.Config) { c.Texts, c.Publish = texts, []string{"SetTodoList", "update_todo"} }).Chat("somebody")
 			for _, name := range []string{`no\npe`, "TodoWrite"} {
 				a := c.Asks("tools/call", `{"name":"`+name+`","arguments":{}}`)
@@ -190,7 +189,7 @@ func TestNoSuchTool(t *testing.T) {
 					t.Errorf("%s: %s", name, a.Raw)
 				}
 			}
-		}, chattest.Stdio, chattest.StdioModern, chattest.Session)
+		}, servertest.Stdio, servertest.StdioModern, servertest.Session)
 	}
 }
 
@@ -204,7 +203,7 @@ func TestFoldedNames(t *testing.T) {
 	if same := folded["todowrite"]; len(folded) != len(tools.Names())-2 || !slices.Equal(same, []string{"TodoWrite", "todo_write", "todowrite"}) {
 		t.Errorf("names that are one when they are folded: %v", folded)
 	}
-	chattest.Over(t, func(r *chattest.Rig) {
+	servertest.Over(t, func(r *servertest.Rig) {
 		for _, client := range clients.All() {
 			c := r.Start(func(c *server.Config) { c.Publish = []string{"all"} }).Chat(client.Prefixes[0])
 			names, _ := servertest.Listed(t, c.Asks("tools/list", `{}`).Raw)
@@ -215,9 +214,9 @@ func TestFoldedNames(t *testing.T) {
 			if !slices.Equal(names, want) {
 				t.Errorf("%s is listed %v, want %v", client.Name, names, want)
 			}
-			c.Calls("TodoWrite", chattest.Arguments("TodoWrite", "p:A")).Says("1 pending") // all can be called
+			c.Calls("TodoWrite", servertest.Arguments("TodoWrite", "p:A")).Says("1 pending") // all can be called
 		}
-	}, chattest.Stdio)
+	}, servertest.Stdio)
 	if !clients.Find("qwen").FoldsNames {
 		t.Error("Qwen Code takes TodoWrite for todo_write")
 	}

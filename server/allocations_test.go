@@ -23,7 +23,6 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
-	"github.com/todo-mcp/todo-mcp/internal/chattest"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/server"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
@@ -76,7 +75,7 @@ func TestAllocations(t *testing.T) {
 	said := make(map[string]string)
 	for _, c := range comparisons() {
 		floor := costOf(c.floor(t))
-		for store, at := range chattest.Stores(t) {
+		for store, at := range servertest.Stores(t) {
 			name := fmt.Sprintf("%s, %s", store, c)
 			own := costOf(c.own(t, at))
 			got[name] = own.over(floor)
@@ -212,7 +211,7 @@ func BenchmarkCall(b *testing.B) {
 			})
 		}
 		bench("floor", func(b *testing.B) caller { return c.floor(b) })
-		for name, store := range chattest.Stores(b) {
+		for name, store := range servertest.Stores(b) {
 			bench(name, func(b *testing.B) caller { return c.own(b, store) })
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
-	"github.com/todo-mcp/todo-mcp/internal/chattest"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
@@ -31,7 +30,7 @@ func newFuzzed(t *testing.T) *fuzzed {
 	t.Helper()
 	f := &fuzzed{store: storetest.NewMemory()}
 	f.server = servertest.New(t, f.store, nil)
-	f.foreign = chattest.Write(t, f.store, "somebody", board.Write{Target: board.Target{Conversation: board.Conversation{Key: "x"}}, Change: chattest.Adds(secret)})
+	f.foreign = servertest.Write(t, f.store, "somebody", board.Write{Target: board.Target{Conversation: board.Conversation{Key: "x"}}, Change: servertest.Adds(secret)})
 	return f
 }
 

@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/todo-mcp/todo-mcp/internal/chattest"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/clients"
 	"github.com/todo-mcp/todo-mcp/server"
@@ -28,18 +27,18 @@ var update = flag.Bool("update", false, "rewrite golden files")
 // returns an empty list when it cannot marshal a schema. Among what they have are the
 // annotations by which a tool that changes a todo list needs nobody's permission (T9).
 func TestPublishedTools(t *testing.T) {
-	listed := make(map[chattest.Transport]map[string]json.RawMessage)
-	chattest.Over(t, func(r *chattest.Rig) {
+	listed := make(map[servertest.Transport]map[string]json.RawMessage)
+	servertest.Over(t, func(r *servertest.Rig) {
 		a := r.Start(nil).Chat("somebody").Asks("tools/list", `{}`)
 		_, listed[r.By] = servertest.Listed(t, a.Raw)
-		if r.By == chattest.Sessionless && (!strings.Contains(a.Raw, `"cacheScope"`) || a.Result.ResultType == "") {
+		if r.By == servertest.Sessionless && (!strings.Contains(a.Raw, `"cacheScope"`) || a.Result.ResultType == "") {
 			t.Errorf("sessionless list: %.300s", a.Raw)
 		}
 	})
-	if n := len(listed[chattest.Stdio]); n != len(tools.Names()) {
+	if n := len(listed[servertest.Stdio]); n != len(tools.Names()) {
 		t.Fatalf("tools/list has %d tools", n)
 	}
-	for name, raw := range listed[chattest.Stdio] {
+	for name, raw := range listed[servertest.Stdio] {
 		var pretty bytes.Buffer
 		checktest.Check(t, json.Indent(&pretty, raw, "", "  "))
 		pretty.WriteByte('\n')
@@ -63,7 +62,7 @@ func TestPublishedTools(t *testing.T) {
 		}
 	}
 	for by, all := range listed {
-		if diff := cmp.Diff(listed[chattest.Stdio], all); diff != "" {
+		if diff := cmp.Diff(listed[servertest.Stdio], all); diff != "" {
 			t.Errorf("tools over %s differ from those on stdio (-stdio +%s)\n%s", by, by, diff)
 		}
 	}
@@ -74,7 +73,7 @@ func TestPublishedTools(t *testing.T) {
 // are listed only where every result has structured content. The first tool is to be loaded at
 // once. What an unknown client's model has to read is a tenth of what all tools are.
 func TestListed(t *testing.T) {
-	list := func(r *chattest.Rig, client string, setting server.Structured, output bool, want string, publish ...string) (size int) {
+	list := func(r *servertest.Rig, client string, setting server.Structured, output bool, want string, publish ...string) (size int) {
 		c := r.Start(func(c *server.Config) { c.Structured, c.Publish = setting, publish }).Chat(client)
 		a := c.Asks("tools/list", `{}`)
 		c.Calls("SetTodoList", `{}`) // also where it is not listed
@@ -90,7 +89,7 @@ func TestListed(t *testing.T) {
 		}
 		return len(a.Raw)
 	}
-	chattest.Over(t, func(r *chattest.Rig) {
+	servertest.Over(t, func(r *servertest.Rig) {
 		inSession, all := !r.By.Modern(), strings.Join(tools.Names(), " ")
 		for _, client := range []string{"claude-code", "codex-mcp-client", "gemini-cli-mcp-client", "Visual Studio Code", "opencode", "kimi-cli", "kimi-code",
 			"copilot-cli", "github-copilot-developer", "kilo", "@cline/core", "claude-ai", "continue", "somebody", ""} {
@@ -110,7 +109,7 @@ func TestListed(t *testing.T) {
 		if auto > 2650 || whole < 8*auto {
 			t.Errorf("tools/list to an unknown client: %d bytes, with all tools %d", auto, whole)
 		}
-	}, chattest.Stdio, chattest.StdioModern)
+	}, servertest.Stdio, servertest.StdioModern)
 }
 
 // A client is told with the first answer what it may show people of the server: an icon,
@@ -119,7 +118,7 @@ func TestListed(t *testing.T) {
 // tool that the client is listed within these.
 func TestAboutTheServer(t *testing.T) {
 	panel := checktest.Must(os.ReadFile(filepath.Join("panel", "page.html")))(t)
-	chattest.Over(t, func(r *chattest.Rig) {
+	servertest.Over(t, func(r *servertest.Rig) {
 		c := r.Start(func(c *server.Config) { c.Panel, c.Publish = "http://127.0.0.1:8765/", []string{"auto"} }).Chat("somebody")
 		first, tool := "server/discover", "TodoWrite"
 		if !r.By.Modern() {
@@ -139,7 +138,7 @@ func TestAboutTheServer(t *testing.T) {
 		if answer := c.Asks("tools/list", `{}`).Raw; strings.Contains(answer, "image/svg") {
 			t.Errorf("a result repeats the icon: %s", answer)
 		}
-	}, chattest.Session, chattest.StdioModern)
+	}, servertest.Session, servertest.StdioModern)
 }
 
 func TestCheckPublish(t *testing.T) {

@@ -14,13 +14,13 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
-	"github.com/todo-mcp/todo-mcp/internal/plantest"
 	"github.com/todo-mcp/todo-mcp/internal/render"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// TestScripts plays the conversations in testdata ([chattest.Script]) on each transport,
+// TestScripts plays the conversations in testdata ([servertest.Script]) on each transport,
 // or on those in "over=stdio,session". With "on=file" a server opens the store as another
 // process does. Chats have options: client=NAME (_ is a space), conversation=ID,
 // agent=NAME, server=2, env=ID of the chat, list=NAME of the server, link=NAME by the URL
@@ -43,43 +43,43 @@ import (
 //	none                  there is no list
 //	stop 1                ends a server in good order
 func TestScripts(t *testing.T) {
-	chattest.EachScene(t, "testdata/*.txtar", func(t *testing.T, scene string) {
-		var transports []chattest.Transport
-		names := map[string]chattest.Transport{"stdio": chattest.Stdio, "stdio-modern": chattest.StdioModern,
-			"session": chattest.Session, "sessionless": chattest.Sessionless}
-		for name := range strings.SplitSeq(chattest.Setting(scene, "over"), ",") {
+	chattest.Scenes(t, "testdata/*.txtar", *update, func(t *testing.T, scene chattest.Scene) {
+		var transports []servertest.Transport
+		names := map[string]servertest.Transport{"stdio": servertest.Stdio, "stdio-modern": servertest.StdioModern,
+			"session": servertest.Session, "sessionless": servertest.Sessionless}
+		for name := range strings.SplitSeq(scene.Setting("over"), ",") {
 			if by, known := names[name]; known {
 				transports = append(transports, by)
 			} else if name != "" {
 				t.Fatalf("no transport is called %s", name)
 			}
 		}
-		if chattest.Setting(scene, "on") == "file" {
-			chattest.OverFile(t, func(r *chattest.Rig, open func() *chattest.Rig) {
-				chattest.Play(r.T, newStage(r, open), scene)
+		if scene.Setting("on") == "file" {
+			servertest.OverFile(t, func(r *servertest.Rig, open func() *servertest.Rig) {
+				servertest.Play(r.T, newStage(r, open), scene)
 			}, transports...)
 			return
 		}
-		chattest.Over(t, func(r *chattest.Rig) {
-			chattest.Play(r.T, newStage(r, func() *chattest.Rig { return r }), scene)
+		servertest.Over(t, func(r *servertest.Rig) {
+			servertest.Play(r.T, newStage(r, func() *servertest.Rig { return r }), scene)
 		}, transports...)
 	})
 }
 
 type stage struct {
-	*chattest.Rig
-	open    func() *chattest.Rig
-	servers map[string]*chattest.Server
-	conns   map[string]*chattest.Chat   // by server and client
-	beacons map[string]*chattest.Beacon // by the chat that follows
+	*servertest.Rig
+	open    func() *servertest.Rig
+	servers map[string]*servertest.Server
+	conns   map[string]*servertest.Chat   // by server and client
+	beacons map[string]*servertest.Beacon // by the chat that follows
 }
 
-func newStage(r *chattest.Rig, open func() *chattest.Rig) *stage {
-	return &stage{r, open, make(map[string]*chattest.Server), make(map[string]*chattest.Chat),
-		make(map[string]*chattest.Beacon)}
+func newStage(r *servertest.Rig, open func() *servertest.Rig) *stage {
+	return &stage{r, open, make(map[string]*servertest.Server), make(map[string]*servertest.Chat),
+		make(map[string]*servertest.Beacon)}
 }
 
-func (s *stage) Begin(_ string, p map[string]string) *chattest.Chat {
+func (s *stage) Begin(_ string, p map[string]string) *servertest.Chat {
 	list := p["list"]
 	if s.By.Piped() {
 		list += p["link"]
@@ -123,7 +123,7 @@ func (s *stage) Begin(_ string, p map[string]string) *chattest.Chat {
 	return c
 }
 
-func (s *stage) Does(of *chattest.Script, words []string) bool {
+func (s *stage) Does(of *servertest.Script, words []string) bool {
 	rest := strings.Join(words[1:], " ")
 	words = append(words, "", "")
 	switch first := words[0]; {
@@ -139,7 +139,7 @@ func (s *stage) Does(of *chattest.Script, words []string) bool {
 		of.Vars[words[1]] = s.Newest()
 	case first == "foreign":
 		target := board.Target{Conversation: board.Conversation{Key: rest}, Append: true}
-		l := s.Write("somebody", board.Write{Target: target, Change: chattest.Adds("theirs")})
+		l := s.Write("somebody", board.Write{Target: target, Change: servertest.Adds("theirs")})
 		of.Vars["foreign"] = l.List.ID
 	case first == "hook" || first == "host":
 		said, now := map[string]string{}, time.Now()
@@ -187,7 +187,7 @@ func (s *stage) Fact(list, word string) (string, bool) {
 	}
 	fact, known := map[string]string{
 		"revision": fmt.Sprint(l.Revision), "archived": fmt.Sprint(l.Archived), "replaced-by": l.ReplacedBy,
-		"board": fmt.Sprint(l.OnBoard(time.Now())), "title": l.Title(), "items": plantest.Show(l.Items), "ids": strings.Join(ids, " "),
+		"board": fmt.Sprint(l.OnBoard(time.Now())), "title": l.Title(), "items": chattest.ShowPlan(l.Items), "ids": strings.Join(ids, " "),
 		"agent": l.List.Agent, "parent": l.List.Parent, "chat": l.List.Chat, "folder": l.List.Workspace,
 		"subs": strings.Join(agents, ", "), "person": fmt.Sprint(l.Writer.Person),
 		"writer": l.Writer.Client + ", " + l.Writer.Variant, "beside": beside(l), "told": beside(render.Document(l).Snapshot()),
@@ -217,7 +217,7 @@ func (s *stage) stop(number string) {
 	}
 }
 
-func hookSays(r *chattest.Rig, principal string, kind board.KeyKind, key string, by board.Conversation, at time.Time) {
+func hookSays(r *servertest.Rig, principal string, kind board.KeyKind, key string, by board.Conversation, at time.Time) {
 	r.Helper()
 	b := board.NewBoard(r.Store, board.WithClock(func() time.Time { return at }))
 	defer b.Close()

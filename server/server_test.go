@@ -16,7 +16,6 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/chattest"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
-	"github.com/todo-mcp/todo-mcp/internal/plantest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
@@ -33,9 +32,9 @@ func TestConversationKeys(t *testing.T) {
 		client string // "" is tester
 		meta   string
 		stdio  bool
-		http   chattest.Transport // "" is in a session
-		query  string             // over HTTP
-		want   string             // "*" is any text
+		http   servertest.Transport // "" is in a session
+		query  string               // over HTTP
+		want   string               // "*" is any text
 	}{
 		"--list":                              {list: "mine", meta: `"threadId":"t"`, stdio: true, want: "chat:t"},
 		"?list=":                              {meta: `"threadId":"t"`, query: "?list=mine", want: "chat:t"},
@@ -58,15 +57,15 @@ func TestConversationKeys(t *testing.T) {
 		"4 not over HTTP":                     {client: "claude-code", want: "session:*"},
 		"5 the process":                       {stdio: true, want: "process:*"},
 		"5 a shared process":                  {client: "cursor", stdio: true, want: "shared:process:*"},
-		"6 neither session nor conversation":  {http: chattest.Sessionless, want: "shared:http:tester:"},
+		"6 neither session nor conversation":  {http: servertest.Sessionless, want: "shared:http:tester:"},
 		"6 a session for each call":           {client: "openai-mcp", want: "shared:http:openai-mcp:"},
 		"a sub-agent":                         {meta: `"todo-mcp/conversation":"c","todo-mcp/agent":"x"`, stdio: true, want: "chat:c/agent:x"},
 		"a sub-agent of another conversation": {meta: `"todo-mcp/parent":"p","todo-mcp/agent":"x"`, stdio: true, want: "chat:p/agent:x"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &chattest.Rig{T: t, By: cmp.Or(c.http, chattest.Session), Store: chattest.Memory()}
+			r := &servertest.Rig{T: t, By: cmp.Or(c.http, servertest.Session), Store: servertest.Memory()}
 			if c.stdio {
-				r.By = chattest.Stdio
+				r.By = servertest.Stdio
 			}
 			hookSays(r, "", board.CallKey, "toolu_1", heard("s-1", "", ""), time.Now())
 			hookSays(r, "", board.CallKey, "toolu_2", heard("s-1", "a-1", ""), time.Now())
@@ -94,9 +93,9 @@ const initialized = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 // is the workspace of its lists, and resume prefers lists of that workspace.
 // Responses to requests that were never sent are ignored.
 func TestRoots(t *testing.T) {
-	r := &chattest.Rig{T: t, By: chattest.Stdio, Store: chattest.Memory()}
+	r := &servertest.Rig{T: t, By: servertest.Stdio, Store: servertest.Memory()}
 	for _, folder := range []string{"/home/me/app", "/elsewhere"} {
-		r.Write("", board.Write{Target: board.Target{Conversation: board.Conversation{Key: folder, Workspace: folder}}, Change: chattest.Adds("Left in " + folder)})
+		r.Write("", board.Write{Target: board.Target{Conversation: board.Conversation{Key: folder, Workspace: folder}}, Change: servertest.Adds("Left in " + folder)})
 	}
 	p := servertest.NewPipe(t, servertest.New(t, r.Store, nil))
 	go p.Send(strings.Replace(servertest.Initialize(1, "tester"), `"capabilities":{}`, `"capabilities":{"roots":{}}`, 1), initialized)
@@ -132,24 +131,24 @@ func TestFolderInHeader(t *testing.T) {
 			t.Errorf("%q: %q, want %q", value, got, want)
 		}
 	}
-	chattest.Over(t, func(r *chattest.Rig) {
+	servertest.Over(t, func(r *servertest.Rig) {
 		c := r.Connect()
 		c.Folder = "/" + strings.Repeat("é", todo.MaxWorkspace)
 		c.Writes("p:A")
 		if n := len(r.Load(r.Newest()).List.Workspace); n != todo.MaxWorkspace-1 {
 			t.Errorf("a workspace of %d bytes", n)
 		}
-	}, chattest.Sessionless)
+	}, servertest.Sessionless)
 }
 
 const missing = "zzzzzzzzzzzzzzzzzzzzzzzzzz"
 
 // BAD-INPUT 34: by whatever message; the list is not held afterwards, and in no list of lists.
 func TestForeignListIsUnknownOverTheWire(t *testing.T) {
-	chattest.OverFile(t, func(r *chattest.Rig, open func() *chattest.Rig) {
-		foreign := chattest.Foreign(t, r.Store)
-		for _, conn := range []*chattest.Chat{r.Connect(), open().Connect()} {
-			for i, c := range []*chattest.Chat{conn, conn.Conversation("a"), conn.Conversation("a").Agent("x")} {
+	servertest.OverFile(t, func(r *servertest.Rig, open func() *servertest.Rig) {
+		foreign := servertest.Foreign(t, r.Store)
+		for _, conn := range []*servertest.Chat{r.Connect(), open().Connect()} {
+			for i, c := range []*servertest.Chat{conn, conn.Conversation("a"), conn.Conversation("a").Agent("x")} {
 				for name, m := range map[string][2]string{
 					"read":        {"tools/call", `{"name":"SetTodoList","arguments":{"list_id":"LIST"}}`},
 					"write":       {"tools/call", `{"name":"TodoWrite","arguments":{"list_id":"LIST","todos":[{"content":"theirs","activeForm":"x","status":"completed"}]}}`},
@@ -178,8 +177,8 @@ func TestForeignListIsUnknownOverTheWire(t *testing.T) {
 				}
 			}
 		}
-		if l := r.Load(foreign); l.Revision != 1 || plantest.Show(l.Items) != "p:theirs" {
-			t.Errorf("34: the list is %s at revision %d", plantest.Show(l.Items), l.Revision)
+		if l := r.Load(foreign); l.Revision != 1 || chattest.ShowPlan(l.Items) != "p:theirs" {
+			t.Errorf("34: the list is %s at revision %d", chattest.ShowPlan(l.Items), l.Revision)
 		}
 		r.Expect()
 	})
@@ -252,8 +251,8 @@ func useAsClient(t *testing.T, transport mcp.Transport, era string) {
 // cause, the log does, in one line.
 func TestPanicEndsTheRequestAlone(t *testing.T) {
 	log := &servertest.Log{}
-	store := &servertest.Failing{Store: chattest.Memory(), Fault: func(string, string) error { panic("secret") }}
-	r := &chattest.Rig{T: t, By: chattest.Stdio, Store: store}
+	store := &servertest.Failing{Store: servertest.Memory(), Fault: func(string, string) error { panic("secret") }}
+	r := &servertest.Rig{T: t, By: servertest.Stdio, Store: store}
 	c := r.Start(func(c *server.Config) { c.Log = log.Logger() }).Chat("tester")
 	for params, method := range map[string]string{
 		`{"name":"TodoWrite","arguments":{"todos":[{"content":"A","activeForm":"A","status":"pending"}]}}`: "tools/call",
@@ -271,8 +270,8 @@ func TestPanicEndsTheRequestAlone(t *testing.T) {
 
 // BAD-INPUT 44, 51: a call of two processes at once with one id.
 func TestRepeatAtOnceSameAnswer(t *testing.T) {
-	chattest.OverFile(t, func(r *chattest.Rig, open func() *chattest.Rig) {
-		chats := []*chattest.Chat{r.Connect().Conversation("c"), open().Connect().Conversation("c")}
+	servertest.OverFile(t, func(r *servertest.Rig, open func() *servertest.Rig) {
+		chats := []*servertest.Chat{r.Connect().Conversation("c"), open().Connect().Conversation("c")}
 		const times = 40
 		for n := range times {
 			var work sync.WaitGroup
@@ -291,9 +290,9 @@ func TestRepeatAtOnceSameAnswer(t *testing.T) {
 
 // A list that only persons wrote, as after an import, has no revision by an agent.
 func TestNoRevisionByAnAgent(t *testing.T) {
-	chattest.Over(t, func(r *chattest.Rig) {
+	servertest.Over(t, func(r *servertest.Rig) {
 		l := r.Write("", board.Write{Target: board.Target{Conversation: board.Conversation{Key: "x"}},
-			Writer: todo.Writer{Person: true}, Change: chattest.Adds("A")})
+			Writer: todo.Writer{Person: true}, Change: servertest.Adds("A")})
 		a := r.Connect().Does("todo_list_view", fmt.Sprintf(`{"list_id":%q}`, l.List.ID))
 		if said := string(a.Result.Meta["todo-mcp/list"]); !strings.Contains(said, `"revision":1`) || strings.Contains(said, `"written"`) {
 			t.Error(said)
@@ -305,7 +304,7 @@ func TestNoRevisionByAnAgent(t *testing.T) {
 // session or stream, 5,000 of a user, 10,000 of all. Without a stream a session keeps them for a
 // minute
 func TestOnlyOwnResourcesAreSubscribed(t *testing.T) {
-	c := (&chattest.Rig{T: t, By: chattest.Session, Store: chattest.Memory()}).Connect()
+	c := (&servertest.Rig{T: t, By: servertest.Session, Store: servertest.Memory()}).Connect()
 	grew := servertest.Grows(t)
 	long := strings.Repeat("x", 900<<10)
 	for n := range 6 {
@@ -322,7 +321,7 @@ func TestOnlyOwnResourcesAreSubscribed(t *testing.T) {
 // A session's next stream begins with all that it subscribed to, which may have
 // changed meanwhile, and knows which list its conversation took up without a stream.
 func TestTheNextStreamKnowsWhatChanged(t *testing.T) {
-	s := (&chattest.Rig{T: t, By: chattest.Session, Store: chattest.Memory()}).Start(nil)
+	s := (&servertest.Rig{T: t, By: servertest.Session, Store: servertest.Memory()}).Start(nil)
 	a, b := s.Chat("tester"), s.Chat("tester")
 	a.Writes("p:Own")
 	b.Writes("p:Other")
@@ -347,7 +346,7 @@ func TestTheNextStreamKnowsWhatChanged(t *testing.T) {
 // The acknowledgement is the first message of a stream of subscriptions/listen, also where nothing
 // is subscribed to and the answer follows at once. mcp-go lets the answer overtake it, or drops it.
 func TestListenIsAcknowledgedFirst(t *testing.T) {
-	chattest.Over(t, func(r *chattest.Rig) {
+	servertest.Over(t, func(r *servertest.Rig) {
 		c := r.Connect()
 		for range 100 {
 			message := c.Message("L", "subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`)
@@ -357,12 +356,12 @@ func TestListenIsAcknowledgedFirst(t *testing.T) {
 				c.Fatalf("a stream without subscriptions: %q %s %v", note, a.Raw, err)
 			}
 		}
-	}, chattest.StdioModern, chattest.Sessionless)
+	}, servertest.StdioModern, servertest.Sessionless)
 }
 
 // told checks whether a subscriber was notified of todo://list before a beacon changed,
 // or of nothing at all.
-func told(c *chattest.Chat, beacon *chattest.Beacon, want bool, what string) {
+func told(c *servertest.Chat, beacon *servertest.Beacon, want bool, what string) {
 	c.Helper()
 	if got := beacon.Before(c); slices.Contains(got, "todo://list") != want || !want && len(got) > 0 {
 		c.Errorf("told of %s: %q, want %t", what, got, want)
@@ -372,9 +371,9 @@ func told(c *chattest.Chat, beacon *chattest.Beacon, want bool, what string) {
 // Two streams of subscriptions/listen on one connection, of two conversations: each is
 // told of its own conversation's list, under its own id.
 func TestTwoListenStreams(t *testing.T) {
-	chattest.Over(t, func(r *chattest.Rig) {
+	servertest.Over(t, func(r *servertest.Rig) {
 		c := r.Connect()
-		chats := map[string]*chattest.Chat{"LA": c.Conversation("a"), "LB": c.Conversation("b")}
+		chats := map[string]*servertest.Chat{"LA": c.Conversation("a"), "LB": c.Conversation("b")}
 		for id, who := range chats {
 			who.Writes("p:" + id)
 			who.Listens(id, "todo://list")
@@ -393,5 +392,5 @@ func TestTwoListenStreams(t *testing.T) {
 				}
 			}
 		}
-	}, chattest.StdioModern, chattest.Sessionless)
+	}, servertest.StdioModern, servertest.Sessionless)
 }

@@ -5,18 +5,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/todo-mcp/todo-mcp/internal/chattest"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/clients"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // hosts are the names that measured clients give in clientInfo.
 var hosts = []string{"claude-code", "codex-mcp-client", "copilot-cli", "github-copilot-developer", "gemini-cli-mcp-client",
 	"qwen-cli-mcp-client-todo", "kimi-code", "@cline/core", "kilo", "opencode", "continue-cli-client"}
 
-func seen(t *testing.T, a chattest.Answer, sees clients.Sight) string {
+func seen(t *testing.T, a servertest.Answer, sees clients.Sight) string {
 	t.Helper()
 	if len(a.Result.Content) != 1 {
 		t.Fatalf("V3: not one text: %s", a.Raw)
@@ -26,10 +26,10 @@ func seen(t *testing.T, a chattest.Answer, sees clients.Sight) string {
 	return sees.Shown(a.Text(), string(a.Result.Structured), string(whole.Result))
 }
 
-func overEras(t *testing.T, client string, edit func(*server.Config), run func(r *chattest.Rig, c *chattest.Chat)) {
+func overEras(t *testing.T, client string, edit func(*server.Config), run func(r *servertest.Rig, c *servertest.Chat)) {
 	t.Helper()
 	t.Run(client, func(t *testing.T) {
-		chattest.Over(t, func(r *chattest.Rig) { run(r, r.Start(edit).Chat(client)) }, chattest.Stdio, chattest.StdioModern)
+		servertest.Over(t, func(r *servertest.Rig) { run(r, r.Start(edit).Chat(client)) }, servertest.Stdio, servertest.StdioModern)
 	})
 }
 
@@ -46,11 +46,11 @@ func TestTokensSeen(t *testing.T) {
 	for _, host := range hosts {
 		sees := clients.Find(host).Sees
 		for _, tool := range []string{"TodoWrite", "write_todos", "SetTodoList"} {
-			overEras(t, host, nil, func(r *chattest.Rig, c *chattest.Chat) {
+			overEras(t, host, nil, func(r *servertest.Rig, c *servertest.Chat) {
 				if r.By.Modern() && sees == clients.SeesWholeResult {
 					return
 				}
-				seen := seen(r.T, c.Does(tool, chattest.Arguments(tool, plan)), sees)
+				seen := seen(r.T, c.Does(tool, servertest.Arguments(tool, plan)), sees)
 				if n := tokens(seen); n > 30 {
 					r.Errorf("V3: %s: the model of %s sees %d tokens: %s", tool, host, n, seen)
 				}
@@ -79,7 +79,7 @@ func TestResultMeta(t *testing.T) {
 		{"somebody", server.StructuredNever, false, true, true},
 	} {
 		edit := func(config *server.Config) { config.Structured = c.setting }
-		overEras(t, c.client, edit, func(r *chattest.Rig, chat *chattest.Chat) {
+		overEras(t, c.client, edit, func(r *servertest.Rig, chat *servertest.Chat) {
 			if a := chat.Calls("SetTodoList", `{"list_id":"none"}`).Fails(); strings.Contains(a.Raw, `"todo-mcp/`) || (a.Result.Structured != nil) != c.structured {
 				r.Errorf("a failed call: %s", a.Raw)
 			}
@@ -87,9 +87,9 @@ func TestResultMeta(t *testing.T) {
 				r.Errorf("a read without a list: %s", a.Raw)
 			}
 			for i, step := range []struct{ tool, args, counts string }{
-				{"TodoWrite", chattest.Arguments("TodoWrite", "i:A"), `{"completed":0,"in_progress":1,"pending":0}`},
-				{"create_todos", chattest.Steps("B"), `{"completed":0,"failed":0,"pending":1,"running":1}`},
-				{"SetTodoList", chattest.Arguments("SetTodoList", "c:A p:B"), `{"done":1,"in_progress":0,"pending":1}`},
+				{"TodoWrite", servertest.Arguments("TodoWrite", "i:A"), `{"completed":0,"in_progress":1,"pending":0}`},
+				{"create_todos", servertest.Steps("B"), `{"completed":0,"failed":0,"pending":1,"running":1}`},
+				{"SetTodoList", servertest.Arguments("SetTodoList", "c:A p:B"), `{"done":1,"in_progress":0,"pending":1}`},
 			} {
 				a := chat.Does(step.tool, step.args)
 				var list struct {
@@ -127,7 +127,7 @@ func TestResultMeta(t *testing.T) {
 func TestModelSeesWhatItMust(t *testing.T) {
 	for _, host := range hosts {
 		named := func(c *server.Config) { c.List = "one" }
-		overEras(t, host, named, func(r *chattest.Rig, c *chattest.Chat) {
+		overEras(t, host, named, func(r *servertest.Rig, c *servertest.Chat) {
 			see := func(tool, args string, want ...string) {
 				r.Helper()
 				seen := seen(r.T, c.Calls(tool, args), clients.Find(host).Sees)
@@ -138,14 +138,14 @@ func TestModelSeesWhatItMust(t *testing.T) {
 					}
 				}
 			}
-			see("create_todos", chattest.Steps("A", "B"), "Plan:", "[ ] #1 A", "[ ] #2 B")
+			see("create_todos", servertest.Steps("A", "B"), "Plan:", "[ ] #1 A", "[ ] #2 B")
 			see("update_todo", `{"id":"1","status":"running"}`, "[>] #1 A")
 			see("update_todo", `{"id":"9","status":"running"}`, "Error: there is no step with id")
 			see("SetTodoList", `{}`, "- [in_progress] A", "- [pending] B")
 			r.Edit(r.Newest(), todo.Edit{Do: todo.EditAdd, Text: "Theirs"})
-			see("TodoWrite", chattest.Arguments("TodoWrite", "p:B"), "The user changed the list: added", "Theirs", "Dropped while open:")
-			see("SetTodoList", chattest.Arguments("SetTodoList", "p:B p:Theirs"), "(no change)")
-			see("TodoWrite", chattest.Arguments("TodoWrite", "p:"), "Error: Validation failed", "todos[0].content: Must not be blank")
+			see("TodoWrite", servertest.Arguments("TodoWrite", "p:B"), "The user changed the list: added", "Theirs", "Dropped while open:")
+			see("SetTodoList", servertest.Arguments("SetTodoList", "p:B p:Theirs"), "(no change)")
+			see("TodoWrite", servertest.Arguments("TodoWrite", "p:"), "Error: Validation failed", "todos[0].content: Must not be blank")
 		})
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
-	"github.com/todo-mcp/todo-mcp/internal/plantest"
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/prompts"
@@ -25,7 +25,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the answers in testdata")
 
-// TestScripts plays the conversations in testdata ([checktest.Scene]), which the rules of
+// TestScripts plays the conversations in testdata ([chattest.Scene]), which the rules of
 // docs/spec/variants.md name. Settings of a scene are those of the command line. Commands:
 //
 //	TOOL ARGUMENTS  calls a tool; with op=ID before them, as an operation
@@ -37,7 +37,7 @@ var update = flag.Bool("update", false, "rewrite the answers in testdata")
 // Arguments of TodoWrite may be a plan in short, as "p:Text c:Text", with a reason behind a
 // bar, or "50 steps".
 func TestScripts(t *testing.T) {
-	checktest.Scenes(t, "testdata/*.txtar", *update, func(t *testing.T, scene checktest.Scene) {
+	chattest.Scenes(t, "testdata/*.txtar", *update, func(t *testing.T, scene chattest.Scene) {
 		s := newSession(t, func(o *tools.Options) {
 			o.MaxItems, _ = strconv.Atoi(cmp.Or(scene.Setting("max-items"), strconv.Itoa(o.MaxItems)))
 			o.MaxContentLength, _ = strconv.Atoi(cmp.Or(scene.Setting("max-content-length"), strconv.Itoa(o.MaxContentLength)))
@@ -138,11 +138,11 @@ func arguments(args string) string {
 	return args
 }
 
-// todos returns the arguments of TodoWrite for a plan in short ([plantest.Parse]), in which a
+// todos returns the arguments of TodoWrite for a plan in short ([chattest.ParsePlan]), in which a
 // reason stands behind a bar.
 func todos(plan string) string {
 	items := []string{}
-	for _, i := range plantest.Parse(plan) {
+	for _, i := range chattest.ParsePlan(plan) {
 		text, reason, hasReason := strings.Cut(i.Text, "|")
 		item := fmt.Sprintf(`{"content":%q,"activeForm":%q,"status":%q`, text, "Doing "+text, i.Status)
 		if hasReason {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/account"
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
-	"github.com/todo-mcp/todo-mcp/internal/plantest"
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
@@ -310,7 +310,7 @@ func (d *diary) write(at, chat, folder, items string) {
 	d.t.Helper()
 	d.at(at)
 	var lines []todo.Line
-	for _, i := range plantest.Parse(items) {
+	for _, i := range chattest.ParsePlan(items) {
 		lines = append(lines, todo.Line{Text: i.Text, Status: string(i.Status)})
 	}
 	target := board.Target{Conversation: board.Conversation{Key: chat, Workspace: folder}, Lines: lines, View: todo.CoreView()}

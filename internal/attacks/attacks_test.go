@@ -22,7 +22,6 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
-	"github.com/todo-mcp/todo-mcp/internal/chattest"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	_ "github.com/todo-mcp/todo-mcp/internal/cli" // so that go test runs these tests again when the program changes
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
@@ -97,9 +96,9 @@ func (p *process) read(path string) (size int64) {
 	return size
 }
 
-func (p *process) chat() *chattest.Chat {
+func (p *process) chat() *servertest.Chat {
 	p.Helper()
-	return chattest.OverHTTP(p.T, chattest.Session, "tester", p.url+"/mcp")
+	return servertest.OverHTTP(p.T, servertest.Session, "tester", p.url+"/mcp")
 }
 
 const mostItems = todo.MaxSize / todo.MaxText
@@ -118,9 +117,9 @@ func largeList(t *testing.T, lists, revisions int) (path, id string) {
 	for l := range lists {
 		id = ""
 		for n := range revisions {
-			change := chattest.Adds(texts...)
+			change := servertest.Adds(texts...)
 			if n > 0 {
-				change = chattest.Sets(strconv.Itoa(n%mostItems+1), []todo.Status{todo.Pending, todo.InProgress}[n/mostItems%2^1])
+				change = servertest.Sets(strconv.Itoa(n%mostItems+1), []todo.Status{todo.Pending, todo.InProgress}[n/mostItems%2^1])
 			}
 			out, err := b.As("").Apply(context.Background(), board.Write{
 				Target: board.Target{Conversation: board.Conversation{Key: fmt.Sprint("c", l)}, List: id, Append: n == 0}, Change: change})

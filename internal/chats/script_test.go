@@ -28,7 +28,7 @@ import (
 
 func groups() map[string][]where {
 	all := func(holds func(where) bool) []where { return which(everywhere(), holds) }
-	named := func(by chattest.Transport, names ...string) []where {
+	named := func(by servertest.Transport, names ...string) []where {
 		return all(func(w where) bool { return (by == "" || w.by == by) && slices.Contains(names, w.name) })
 	}
 	return map[string][]where{
@@ -53,7 +53,7 @@ func groups() map[string][]where {
 
 func (w where) tells() bool { return w.variable != "" || w.meta != "" }
 
-// TestScripts plays the scenes in testdata ([chattest.Script]) in the group of places
+// TestScripts plays the scenes in testdata ([servertest.Script]) in the group of places
 // "in=GROUP", with the settings "env=A=B,C=D". Chats have options: id=ID, with=CHAT in
 // whose connection it is, list=NAME, and server=2 with another server on the store, over
 // HTTP. Lines beside the common ones:
@@ -70,8 +70,8 @@ func (w where) tells() bool { return w.variable != "" || w.meta != "" }
 // In the long form (TODO_LONG) each is played in all places of its group, else in one of each kind.
 func TestScripts(t *testing.T) {
 	n := 0
-	chattest.EachScene(t, "testdata/*.txtar", func(t *testing.T, scene string) {
-		in, settings := groups()[chattest.Setting(scene, "in")], chattest.Setting(scene, "env")
+	chattest.Scenes(t, "testdata/*.txtar", false, func(t *testing.T, scene chattest.Scene) {
+		in, settings := groups()[scene.Setting("in")], scene.Setting("env")
 		if len(in) == 0 {
 			t.Fatal("played nowhere")
 		}
@@ -80,7 +80,7 @@ func TestScripts(t *testing.T) {
 		}
 		n++
 		each(t, in, func(p *place) {
-			chattest.Play(p.T, &stage{p, make(map[string]*chat)}, scene)
+			servertest.Play(p.T, &stage{p, make(map[string]*chat)}, scene)
 		}, strings.FieldsFunc(settings, func(r rune) bool { return r == ',' })...)
 	})
 }
@@ -102,7 +102,7 @@ type stage struct {
 	chats map[string]*chat
 }
 
-func (s *stage) Begin(name string, options map[string]string) *chattest.Chat {
+func (s *stage) Begin(name string, options map[string]string) *servertest.Chat {
 	if with := options["with"]; with != "" {
 		s.chats[name] = s.chats[with].as(options["id"])
 		if options["server"] != "" {
@@ -114,7 +114,7 @@ func (s *stage) Begin(name string, options map[string]string) *chattest.Chat {
 	return s.chats[name].Chat
 }
 
-func (s *stage) Does(of *chattest.Script, words []string) bool {
+func (s *stage) Does(of *servertest.Script, words []string) bool {
 	switch words[0] {
 	case "kill":
 		if c := s.chats[words[1]]; c.process != nil {
@@ -177,9 +177,9 @@ func TestMain(m *testing.M) {
 }
 
 const (
-	stdio       = chattest.Stdio
-	inSession   = chattest.Session
-	sessionless = chattest.Sessionless
+	stdio       = servertest.Stdio
+	inSession   = servertest.Session
+	sessionless = servertest.Sessionless
 )
 
 // host is a program in which chats run: its clientInfo, the members of _meta (a
@@ -220,7 +220,7 @@ func known(name string) host {
 }
 
 type where struct {
-	by chattest.Transport
+	by servertest.Transport
 	host
 }
 
@@ -343,21 +343,21 @@ func get[T any](p *place, path string) (v T) {
 	return v
 }
 
-func (p *place) lists() map[string]chattest.List {
+func (p *place) lists() map[string]servertest.List {
 	p.Helper()
-	all := make(map[string]chattest.List)
-	for _, l := range decode[[]chattest.List](p, p.run("lists", "--all", "--json")) {
+	all := make(map[string]servertest.List)
+	for _, l := range decode[[]servertest.List](p, p.run("lists", "--all", "--json")) {
 		all[l.List] = l
 	}
 	return all
 }
 
-func (p *place) shown(id string) chattest.List {
+func (p *place) shown(id string) servertest.List {
 	p.Helper()
 	if p.url != "" { // what is there already takes no process
-		return get[chattest.List](p, "/api/lists/"+id)
+		return get[servertest.List](p, "/api/lists/"+id)
 	}
-	return decode[chattest.List](p, p.run("show", "--json", id))
+	return decode[servertest.List](p, p.run("show", "--json", id))
 }
 
 func (p *place) states() map[string]string {
@@ -382,7 +382,7 @@ func (p *place) hook(session, members string) string {
 }
 
 type chat struct {
-	*chattest.Chat
+	*servertest.Chat
 	p       *place
 	process *programtest.Process // its own, on stdio
 }
@@ -400,7 +400,7 @@ func (p *place) named(id, list string) *chat {
 		}
 		c.process, _ = p.start(env, "stdio")
 		var err error
-		if c.Chat, err = chattest.OnPipe(p.T, p.by, p.name, c.process.In, c.process.Out); err != nil {
+		if c.Chat, err = servertest.OnPipe(p.T, p.by, p.name, c.process.In, c.process.Out); err != nil {
 			p.Fatal(err, c.process.Log)
 		}
 	} else {
@@ -408,7 +408,7 @@ func (p *place) named(id, list string) *chat {
 		if list != "" {
 			at += "?list=" + url.QueryEscape(list)
 		}
-		c.Chat = chattest.OverHTTP(p.T, p.by, p.name, at)
+		c.Chat = servertest.OverHTTP(p.T, p.by, p.name, at)
 	}
 	return c.as(id)
 }

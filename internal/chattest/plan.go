@@ -1,54 +1,64 @@
 package chattest
 
 import (
-	"encoding/json"
+	"regexp"
+	"strings"
 
-	"github.com/todo-mcp/todo-mcp/internal/plantest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Arguments returns what a whole-list tool is called with to write a plan in short (package plantest).
-func Arguments(tool, plan string) string {
-	todos := []map[string]string{}
-	for _, i := range plantest.Parse(plan) {
-		t := map[string]string{"content": i.Text, "activeForm": i.Text, "status": string(i.Status)}
-		if tool == "SetTodoList" {
-			t = map[string]string{"title": i.Text, "status": string(i.Status)}
-			if i.Status == todo.Completed {
-				t["status"] = "done"
-			}
+var item, statuses = letters()
+
+func letters() (*regexp.Regexp, map[string]todo.Status) {
+	all, statuses := "", make(map[string]todo.Status)
+	for _, s := range todo.Statuses() {
+		all += letter(s)
+		statuses[letter(s)] = s
+	}
+	return regexp.MustCompile(`(?:^| )([` + all + `])(?:#(\w+))?:`), statuses
+}
+
+// ParsePlan reads a plan in short, "p:Read it i:Fix the bug": for each item the letter of its
+// status, a colon and its text. The letters are the first ones of the core's words, but x for
+// cancelled. "p#2:Fix it" is an item with its id.
+func ParsePlan(plan string) []todo.Item {
+	items := []todo.Item{}
+	found := item.FindAllStringSubmatchIndex(plan, -1)
+	for n, at := range found {
+		end := len(plan)
+		if n+1 < len(found) {
+			end = found[n+1][0]
 		}
-		if i.ID != "" {
-			t["id"] = i.ID
+		id := ""
+		if at[4] >= 0 {
+			id = plan[at[4]:at[5]]
 		}
-		todos = append(todos, t)
+		items = append(items, todo.Item{ID: id, Text: plan[at[1]:end], Status: statuses[plan[at[2]:at[3]]]})
 	}
-	raw, _ := json.Marshal(map[string]any{"todos": todos})
-	return string(raw)
+	return items
 }
 
-// Steps returns what create_todos is called with to add items.
-func Steps(texts ...string) string {
-	raw, _ := json.Marshal(map[string]any{"items": texts})
-	return string(raw)
+// ShowPlan is the inverse of [ParsePlan], without ids.
+func ShowPlan(items []todo.Item) string {
+	return showPlan(items, func(todo.Item) string { return "" })
 }
 
-// List is a list as JSON that agents and front ends read.
-type List struct {
-	List, Title, State string
-	Revision           int64
-	Archived           bool
-	Items              []struct {
-		ID, Text string
-		Status   todo.Status
-	}
+// ShowPlanIDs is the inverse of [ParsePlan].
+func ShowPlanIDs(items []todo.Item) string {
+	return showPlan(items, func(i todo.Item) string { return "#" + i.ID })
 }
 
-// String returns the items in short.
-func (l List) String() string {
-	var items []todo.Item
-	for _, i := range l.Items {
-		items = append(items, todo.Item{Text: i.Text, Status: i.Status})
+func showPlan(items []todo.Item, id func(todo.Item) string) string {
+	var out []string
+	for _, i := range items {
+		out = append(out, letter(i.Status)+id(i)+":"+i.Text)
 	}
-	return plantest.Show(items)
+	return strings.Join(out, " ")
+}
+
+func letter(s todo.Status) string {
+	if s == todo.Cancelled {
+		return "x"
+	}
+	return string(s[:1])
 }

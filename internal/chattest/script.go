@@ -1,269 +1,190 @@
+// Package chattest has the forms in which tests say what chats do: scripts ([Scene]) and plans
+// in short ([ParsePlan]).
 package chattest
 
 import (
+	"bytes"
 	"fmt"
+	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/todo-mcp/todo-mcp/internal/checktest"
 )
 
-// Script is a scene as it is played: what chats do in turn, a line for each.
+// Scene is a part of a script: a txtar file with commands and, below each, what it answers.
+// All scripts of tests have this one form; what the commands do, each test says.
 //
-//	for x = A | B             the scene is played with each in place of $x;
+//	for x = A | B             the scene is played with each in place of $x,
 //	for x, y = A & B | C & D  or with each pair
-//	key=value                 where it is played, which a [Stage] reads
-//	a b = OPTIONS             begins chats, as the stage does; @ is the chat's name, and
-//	                          {MEMBERS} are members of _meta
-//	a writes PLAN             TodoWrite of a plan in short; adds A, B; sets ID STATUS
-//	a calls TOOL ARGUMENTS    any tool, with JSON or a plan in short
-//	a asks METHOD PARAMS      any request; reads URI; resumes LIST; prompts NAME ARGUMENTS
-//	a opens PATH              a page of the chat's server
-//	a shows PLAN              what todo://list has now
-//	let x = a                 $x is the id of the chat's list; of the answer's, or the text
-//	                          of the answer, if a is "list" or "answer"
-//	same LIST, another LIST   whether the answer means a list
-//	is LIST k=v; k=v          what a stage knows of a list
+//	key=value                 settings
+//	# comment
+//	> command
+//	answer                    the whole, or its beginning and a last line "…"
 //
-// Below what was done stands what its answer has ("+ "), lacks ("- "), is ("= ") or is
-// refused with ("! "), and what its message has ("~ ") or lacks ("^ "). Another
-// refusal fails the test.
-type Script struct {
-	testing.TB
-	Chats  map[string]*Chat
-	Vars   map[string]string
-	Answer Answer // the last one
-	Line   string
-
-	stage   Stage
-	refused bool // whether the line is to be refused
+// In place of the whole answer may stand what it has ("+ text"), what it lacks ("- text")
+// and what the command is refused with ("! text"); the text may be quoted as in Go.
+// $(x*200) is 200 times an x.
+type Scene struct {
+	text   string
+	choice map[string]string
+	update func(text string) // takes the scene with its answers of now; nil to compare them
 }
 
-// Stage is where a script is played.
-type Stage interface {
-	// Begin begins a chat with a name.
-	Begin(name string, options map[string]string) *Chat
-	// Does does what a line says that only the stage knows; false when it does not either.
-	Does(s *Script, words []string) bool
-	// Fact returns what is known of a list, by a word; false for an unknown word.
-	Fact(list, word string) (string, bool)
-}
-
-// EachScene runs a test with each scene of the txtar files of a pattern, once for each
-// of its choices.
-func EachScene(t *testing.T, pattern string, run func(t *testing.T, scene string)) {
+// Scenes runs a test with each scene of the txtar files of a pattern, once for each of its
+// choices. With update it writes the answers into the files in place of comparing them.
+func Scenes(t *testing.T, pattern string, update bool, run func(t *testing.T, s Scene)) {
 	t.Helper()
-	files, err := filepath.Glob(pattern)
-	if err != nil || len(files) == 0 {
-		t.Fatal(pattern, files, err)
+	files := checktest.Must(filepath.Glob(pattern))(t)
+	if len(files) == 0 {
+		t.Fatalf("no script is %s", pattern)
 	}
 	for _, path := range files {
-		archive, err := txtar.ParseFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range archive.Files {
-			for _, scene := range choices(string(f.Data)) {
-				t.Run(filepath.Base(path)+"/"+f.Name, func(t *testing.T) { run(t, scene) })
+		data := checktest.Must(os.ReadFile(path))(t)
+		archive := txtar.Parse(data)
+		for n := range archive.Files {
+			f := &archive.Files[n]
+			for _, choice := range choices(string(f.Data)) {
+				s := Scene{text: string(f.Data), choice: choice}
+				if update {
+					s.update = func(text string) { f.Data = []byte(text) }
+				}
+				t.Run(filepath.Base(path)+"/"+f.Name, func(t *testing.T) { run(t, s) })
 			}
 		}
+		t.Cleanup(func() {
+			if now := txtar.Format(archive); update && !bytes.Equal(now, data) {
+				checktest.Check(t, os.WriteFile(path, now, 0o644))
+			}
+		})
 	}
 }
 
 var (
-	choice     = regexp.MustCompile(`(?m)^for (.+?) = (.*)\n`)
-	repetition = regexp.MustCompile(`\$\((\w)\*(\d+)\)`)
-	aside      = regexp.MustCompile(`^(#|\w+=|$)`)
+	choiceLine = regexp.MustCompile(`(?m)^for (.+?) = (.*)$`)
 	variable   = regexp.MustCompile(`\$\w+`)
+	repetition = regexp.MustCompile(`\$\(([^$]+?)\*(\d+)\)`)
+	checks     = regexp.MustCompile(`^[+!-] `)
+	behind     = regexp.MustCompile(`(^|\n)(#( .*)?\n|\n)*(#( .*)?)?$|$`) // an answer: empty lines and comments
 )
 
-// choices returns a scene with each of its choices.
-func choices(scene string) (all []string) {
-	m := choice.FindStringSubmatch(scene)
-	if m == nil {
-		return []string{scene}
-	}
-	rest := strings.Replace(scene, m[0], "", 1)
-	for one := range strings.SplitSeq(m[2], " | ") {
-		scene := rest
-		for n, value := range strings.Split(one, " & ") {
-			scene = strings.ReplaceAll(scene, "$"+strings.Split(m[1], ", ")[n], value)
+// choices returns what the variables of a scene are, for each time that it is played.
+func choices(scene string) []map[string]string {
+	all := []map[string]string{{}}
+	for _, m := range choiceLine.FindAllStringSubmatch(scene, -1) {
+		var with []map[string]string
+		for _, before := range all {
+			for one := range strings.SplitSeq(m[2], " | ") {
+				choice := maps.Clone(before)
+				for n, value := range strings.Split(one, " & ") {
+					choice[strings.Split(m[1], ", ")[n]] = value
+				}
+				with = append(with, choice)
+			}
 		}
-		all = append(all, choices(scene)...)
+		all = with
 	}
 	return all
 }
 
-// Setting returns a value of a scene, by its key; empty when there is none.
-func Setting(scene, key string) string {
-	m := regexp.MustCompile(`(?m)(?:^| )` + key + `=(\S+)`).FindStringSubmatch(scene)
+// expand returns a text with what its variables are, in which unknown ones stay.
+func expand(text string, all ...map[string]string) string {
+	for _, vars := range all {
+		text = variable.ReplaceAllStringFunc(text, func(name string) string {
+			if value, known := vars[name[1:]]; known {
+				return value
+			}
+			return name
+		})
+	}
+	for repetition.MatchString(text) { // the inner ones first
+		text = repetition.ReplaceAllStringFunc(text, func(m string) string {
+			found := repetition.FindStringSubmatch(m)
+			n, _ := strconv.Atoi(found[2])
+			return strings.Repeat(found[1], n)
+		})
+	}
+	return text
+}
+
+// Setting returns a setting of the scene, which stands before its commands; empty for none.
+func (s Scene) Setting(key string) string {
+	head, _, _ := strings.Cut("\n"+s.text, "\n> ")
+	m := regexp.MustCompile(`(?m)(?:^| )` + key + `=(\S+)`).FindStringSubmatch(expand(choiceLine.ReplaceAllString(head, ""), s.choice))
 	if m == nil {
 		return ""
 	}
 	return m[1]
 }
 
-// Play plays a scene.
-func Play(t testing.TB, stage Stage, scene string) {
-	s := &Script{TB: t, stage: stage, Chats: make(map[string]*Chat), Vars: make(map[string]string)}
-	lines := strings.Split(strings.TrimSpace(scene), "\n")
-	for n, line := range lines {
-		if aside.MatchString(line) {
-			continue
+// Play does the commands in turn and checks their answers. Vars, to which a command may add,
+// has what "$name" is in all that follows. Asked says whether an answer stands below a command.
+func (s Scene) Play(t testing.TB, vars map[string]string, do func(command string, asked bool) (answer string, refused error)) {
+	t.Helper()
+	parts := strings.Split("\n"+s.text, "\n> ")
+	for n, part := range parts[1:] {
+		command, rest, _ := strings.Cut(part, "\n")
+		at := behind.FindStringIndex(rest)[0]
+		want, aside := rest[:at], strings.TrimPrefix(rest[at:], "\n")
+		got, refused := do(expand(command, s.choice, vars), want != "")
+		got = strings.TrimRight(got, "\n")
+		problem := differs(expand(want, s.choice, vars), got, refused)
+		switch {
+		case problem == "":
+		case s.update != nil && refused != nil:
+			want = "! " + refused.Error()
+		case s.update != nil:
+			want = got
+		case refused != nil:
+			t.Fatalf("> %.1000s\n%s", command, problem)
+		default:
+			t.Errorf("> %.1000s\n%s", command, problem)
 		}
-		s.Line = variable.ReplaceAllStringFunc(line, s.value)
-		s.refused = n+1 < len(lines) && strings.HasPrefix(lines[n+1], "!")
-		s.does()
+		parts[n+1] = strings.TrimSuffix(strings.Join(slices.DeleteFunc([]string{command, want, aside}, func(s string) bool { return s == "" }), "\n"), "\n")
+	}
+	if s.update != nil {
+		s.update(strings.TrimPrefix(strings.Join(parts, "\n> "), "\n"))
 	}
 }
 
-func (s *Script) value(name string) string {
-	value, known := s.Vars[name[1:]]
-	if !known {
-		s.Fatalf("nothing is called %s", name)
-	}
-	return value
-}
-
-// does does what the line says.
-func (s *Script) does() {
-	first, rest, _ := strings.Cut(s.Line, " ")
-	words := strings.Fields(s.Line)
-	names, options, begins := strings.Cut(s.Line, " = ")
+// differs says how an answer is not the one that is wanted; empty when it is.
+func differs(want, got string, refused error) string {
+	head, isHead := strings.CutSuffix("\n"+want, "\n…")
 	switch {
-	case strings.Contains("+-=!~^", first):
-		s.expects(first, rest)
-	case first == "let":
-		s.let(words[1], words[3])
-	case first == "same" || first == "another":
-		if got := s.Answer.List(); got == "" || (got == words[1]) != (first == "same") {
-			s.Errorf("%s: the call means list %q: %s", s.Line, got, s.Answer.Raw)
-		}
-	case first == "is":
-		s.is(words[1], strings.TrimPrefix(rest, words[1]))
-	case s.Chats[first] != nil && s.says(s.Chats[first], rest):
-	case begins && !strings.Contains(names, "{"):
-		s.begins(strings.Fields(names), options)
-	case !s.stage.Does(s, words):
-		s.Fatalf("nobody knows how to play %q", s.Line)
+	case checks.MatchString(want):
+		return fails(want, got, refused)
+	case refused != nil:
+		return "is refused: " + refused.Error()
+	case got == want || isHead && strings.HasPrefix("\n"+got, head):
+		return ""
 	}
+	return "(-want +got)\n" + cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n"))
 }
 
-func (s *Script) begins(names []string, options string) {
-	options = repetition.ReplaceAllStringFunc(options, func(m string) string {
-		of := repetition.FindStringSubmatch(m)
-		n, _ := strconv.Atoi(of[2])
-		return strings.Repeat(of[1], n)
-	})
-	for _, name := range names {
-		p, meta := make(map[string]string), ""
-		for word := range strings.FieldsSeq(strings.ReplaceAll(options, "@", name)) {
-			if strings.HasPrefix(word, "{") {
-				meta = word[1 : len(word)-1]
-				continue
-			}
-			key, value, _ := strings.Cut(word, "=")
-			p[key] = value
+// fails says which of some checks an answer does not pass.
+func fails(all, got string, refused error) string {
+	if refused != nil {
+		got = refused.Error()
+	}
+	if isRefused := strings.Contains("\n"+all, "\n! "); isRefused != (refused != nil) {
+		return fmt.Sprintf("refused: %t, want %t: %s", refused != nil, isRefused, got)
+	}
+	for check := range strings.SplitSeq(all, "\n") {
+		sign, text, _ := strings.Cut(check, " ")
+		if unquoted, err := strconv.Unquote(text); err == nil {
+			text = unquoted
 		}
-		c := s.stage.Begin(name, p)
-		if meta != "" {
-			c = c.And("%s", meta)
-		}
-		s.Chats[name] = c
-	}
-}
-
-// says lets a chat say something. It returns false when the verb is unknown.
-func (s *Script) says(c *Chat, line string) bool {
-	verb, rest, _ := strings.Cut(line, " ")
-	first, args, _ := strings.Cut(rest, " ")
-	switch verb {
-	case "writes":
-		s.Answers(c.Calls("TodoWrite", Arguments("TodoWrite", rest)))
-	case "adds":
-		s.Answers(c.Calls("create_todos", Steps(strings.Split(rest, ", ")...)))
-	case "sets":
-		s.Answers(c.Sets(first, args))
-	case "calls":
-		if !strings.HasPrefix(args, "{") {
-			args = Arguments(first, args)
-		}
-		s.Answers(c.Calls(first, args))
-	case "asks":
-		s.Answers(c.Asks(first, args))
-	case "reads":
-		s.Answers(c.Asks("resources/read", fmt.Sprintf(`{"uri":%q}`, rest)))
-	case "resumes":
-		s.Answers(c.Resume(rest))
-	case "prompts":
-		s.Answers(c.Prompt(first, args))
-	case "opens":
-		var page Answer
-		page.chat, page.call = c, rest
-		page.Result.Content = append(page.Result.Content, struct {
-			Text string `json:"text"`
-		}{c.Get(rest)})
-		s.Answers(page)
-	case "shows":
-		c.Shows(rest)
-	default:
-		return false
-	}
-	return true
-}
-
-// Answers takes an answer, which is a refusal only where the next line says so.
-func (s *Script) Answers(a Answer) {
-	if err := a.Refused(); err != nil && !s.refused {
-		s.Fatalf("%s: is refused: %v", s.Line, err)
-	}
-	s.Answer = a
-}
-
-// expects checks the last answer.
-func (s *Script) expects(sign, text string) {
-	if quoted, err := strconv.Unquote(text); err == nil {
-		text = quoted
-	}
-	switch sign {
-	case "+":
-		s.Answer.Says(text)
-	case "-":
-		s.Answer.Lacks(text)
-	case "=":
-		s.Answer.Is(text)
-	case "~", "^":
-		if strings.Contains(s.Answer.Raw, text) != (sign == "~") {
-			s.Errorf("%s: %s", s.Line, s.Answer.Raw)
-		}
-	case "!":
-		if s.Answer.Error == nil {
-			s.Answer.Fails()
-		}
-		s.Answer.Says(text)
-	}
-}
-
-func (s *Script) let(name, of string) {
-	switch of {
-	case "answer":
-		s.Vars[name] = strconv.Quote(s.Answer.Text())
-	case "list":
-		s.Vars[name] = s.Answer.List()
-	default:
-		s.Vars[name] = s.Chats[of].Current()
-	}
-}
-
-// is checks facts of a list.
-func (s *Script) is(list, want string) {
-	for fact := range strings.SplitSeq(want, ";") {
-		word, value, _ := strings.Cut(strings.TrimSpace(fact), "=")
-		if got, known := s.stage.Fact(list, word); !known || got != value {
-			s.Errorf("%s: %s is %q", s.Line, word, got)
+		if !checks.MatchString(check) || strings.Contains(got, text) != (sign != "-") {
+			return check + "\nis not true of\n" + got
 		}
 	}
+	return ""
 }

@@ -18,9 +18,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/todo-mcp/todo-mcp/internal/chattest"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 type diskFault struct {
@@ -177,7 +177,7 @@ func (fault diskFault) after(operations int) func(operation) syscall.Errno {
 }
 
 type faultClient struct {
-	*chattest.Chat
+	*servertest.Chat
 	*writer
 	pending []pendingWrite
 }
@@ -397,7 +397,7 @@ func (r *readOnlyRun) writes(t *testing.T, w *writer, a *agent, acks *journal, m
 	}
 }
 
-func reads(t *testing.T, who string, c *chattest.Chat) {
+func reads(t *testing.T, who string, c *servertest.Chat) {
 	t.Helper()
 	if got, err := try(c, "SetTodoList", `{}`); err != nil || len(got.Items()) == 0 {
 		t.Errorf("%s reads %d items, %v", who, len(got.Items()), err)

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
-	"github.com/todo-mcp/todo-mcp/internal/chattest"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
@@ -231,7 +230,7 @@ func TestDatabaseIsAway(t *testing.T) {
 	chat.Writes("p:A p:B p:C")
 }
 
-func newStore(t *testing.T) (file string, s *serving, chat *chattest.Chat) {
+func newStore(t *testing.T) (file string, s *serving, chat *servertest.Chat) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "store", "todo.db")
 	s = mustServe(t, "--store", "sqlite:"+file)
@@ -240,7 +239,7 @@ func newStore(t *testing.T) (file string, s *serving, chat *chattest.Chat) {
 	return file, s, chat
 }
 
-func (s *serving) refusesWrites(t *testing.T, chat *chattest.Chat, says string) {
+func (s *serving) refusesWrites(t *testing.T, chat *servertest.Chat, says string) {
 	t.Helper()
 	for range 2 {
 		told := checktest.Must(chat.Try("TodoWrite", `{"todos":[{"content":"C","status":"pending","activeForm":"c"}]}`))(t).Refused()

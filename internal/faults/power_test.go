@@ -20,7 +20,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/todo-mcp/todo-mcp/internal/chattest"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
@@ -261,7 +260,7 @@ func writeUntilKilled(t *testing.T, path, list string, w *writer, acks *journal,
 			defer moment.Stop()
 		}
 		done, err := w.write(a.Chat)
-		if errors.Is(err, chattest.ErrGone) && n <= 0 {
+		if errors.Is(err, servertest.ErrGone) && n <= 0 {
 			return nil
 		}
 		if err != nil {
@@ -276,7 +275,7 @@ func writeUntilKilled(t *testing.T, path, list string, w *writer, acks *journal,
 // agent has whose process is killed, another one takes.
 func TestClaims(t *testing.T) {
 	store := "sqlite:" + filepath.Join(t.TempDir(), "todos.db")
-	var chats []*chattest.Chat
+	var chats []*servertest.Chat
 	var mortal *agent
 	for range 3 {
 		a := checktest.Must(newAgent(t, "--store", store, "--list", "work"))(t)
@@ -286,7 +285,7 @@ func TestClaims(t *testing.T) {
 		s := mustServe(t, "--store", store)
 		chats = append(chats, s.session(t, "work"), s.session(t, "work"))
 	}
-	calls := chattest.Claims(t, chats, size(40, 400))
+	calls := servertest.Claims(t, chats, size(40, 400))
 	report.Add(t, row{Fault: "claims at once", Tried: "7 agents of 5 processes take, do and give back steps of one list", Acknowledged: calls,
 		Notes: "linearizable, checked by porcupine"})
 	const left, take = `{"taskId":"1","status":"pending","owner":""}`, `{"taskId":"1","status":"in_progress","owner":"another"}`

@@ -15,10 +15,10 @@ import (
 	_ "modernc.org/sqlite" // checks the file without todo-mcp
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
-	"github.com/todo-mcp/todo-mcp/internal/chattest"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	_ "github.com/todo-mcp/todo-mcp/internal/cli" // so that go test runs these tests again when the program changes
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 var (
@@ -45,7 +45,7 @@ type (
 var common = []string{"--tools", "all", "--keep-revisions", "0"}
 
 type agent struct {
-	*chattest.Chat
+	*servertest.Chat
 	*process
 }
 
@@ -58,7 +58,7 @@ func newAgentAs(t *testing.T, dir string, as *user, args ...string) (*agent, err
 	if err != nil {
 		return nil, err
 	}
-	c, err := chattest.OnPipe(t, chattest.Stdio, "tester", p.In, p.Out)
+	c, err := servertest.OnPipe(t, servertest.Stdio, "tester", p.In, p.Out)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s", err, p.Log)
 	}
@@ -90,18 +90,18 @@ func newVisitor(t *testing.T, store, list string) (*agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := chattest.TryHTTP(t, chattest.Session, "tester", s.endpoint(list))
+	c, err := servertest.TryHTTP(t, servertest.Session, "tester", s.endpoint(list))
 	return &agent{c, s.process}, err
 }
 
 func (s *serving) endpoint(list string) string { return s.url + "/mcp?list=" + list }
 
-func (s *serving) session(t *testing.T, list string) *chattest.Chat {
+func (s *serving) session(t *testing.T, list string) *servertest.Chat {
 	t.Helper()
-	return chattest.OverHTTP(t, chattest.Session, "tester", s.endpoint(list))
+	return servertest.OverHTTP(t, servertest.Session, "tester", s.endpoint(list))
 }
 
-func try(c *chattest.Chat, tool, args string) (chattest.Answer, error) {
+func try(c *servertest.Chat, tool, args string) (servertest.Answer, error) {
 	a, err := c.Try(tool, args)
 	return a, errors.Join(err, a.Refused())
 }
@@ -110,7 +110,7 @@ type writer struct{ programtest.Writer }
 
 func newWriter(name string) *writer { return &writer{programtest.Writer{Name: name}} }
 
-func (w *writer) write(c *chattest.Chat) (acknowledged, error) {
+func (w *writer) write(c *servertest.Chat) (acknowledged, error) {
 	tool, args, write := w.Next()
 	a, err := try(c.InOperation(write), tool, args)
 	return acknowledged{List: a.List(), Revision: a.Revision(), Write: write}, err
@@ -139,7 +139,7 @@ const (
 	isUnknown
 )
 
-func (o *outcomes) sort(a chattest.Answer, write string) outcome {
+func (o *outcomes) sort(a servertest.Answer, write string) outcome {
 	err := a.Refused()
 	if err == nil {
 		o.acks.Add(acknowledged{List: a.List(), Revision: a.Revision(), Write: write})

@@ -18,7 +18,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/todo-mcp/todo-mcp/internal/chattest"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/internal/store/postgrestest"
@@ -148,7 +147,7 @@ func ownerOf(t *testing.T, store string) *user {
 }
 
 type writing struct {
-	clients []*chattest.Chat
+	clients []*servertest.Chat
 	acks    journal
 	stop    func()
 }
@@ -313,7 +312,7 @@ func noCopies(t *testing.T, dir, whole string) map[string]string {
 
 // checkSessionsContinue checks that sessions go on with the lists of their names, that who
 // watches is shown it, and that what is written counts as newer than what was restored.
-func checkSessionsContinue(t *testing.T, store string, clients []*chattest.Chat) {
+func checkSessionsContinue(t *testing.T, store string, clients []*servertest.Chat) {
 	t.Helper()
 	s := checktest.Must(newServing(t, ownerOf(t, store), "--store", store))(t)
 	watch := servertest.OpenStream(t, "GET", s.url+"/api/events", "")
@@ -407,7 +406,7 @@ func TestDamagedRow(t *testing.T) {
 			t.Parallel()
 			store := begin(t)
 			s := mustServe(t, "--store", store)
-			chats, ids := make([]*chattest.Chat, 12), make([]string, 12)
+			chats, ids := make([]*servertest.Chat, 12), make([]string, 12)
 			for i := range chats {
 				chats[i] = s.session(t, "")
 				chats[i].Writes(fmt.Sprintf("p:Step %d one p:Step %d two", i, i))

@@ -20,7 +20,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/todo-mcp/todo-mcp/internal/chattest"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
@@ -105,8 +104,8 @@ func (f *inFlight) slowDown(takes time.Duration) {
 	}
 }
 
-func (f *inFlight) note(a chattest.Answer, err error, write string) error {
-	if errors.Is(err, chattest.ErrGone) {
+func (f *inFlight) note(a servertest.Answer, err error, write string) error {
+	if errors.Is(err, servertest.ErrGone) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.unknown = append(f.unknown, write)
@@ -134,7 +133,7 @@ func stopServing(t *testing.T, path string, calls int, out *inFlight) {
 	t.Helper()
 	s := mustServe(t, "--store", "sqlite:"+path)
 	const sessions = 20
-	var clients []*chattest.Chat
+	var clients []*servertest.Chat
 	for i := range sessions {
 		clients = append(clients, s.session(t, fmt.Sprint("list-", i%4)))
 	}
@@ -184,7 +183,7 @@ func stopServing(t *testing.T, path string, calls int, out *inFlight) {
 
 // once makes a call beside others of the same session. It sends on sent when the
 // request is out, or has failed.
-func once(c *chattest.Chat, id int, tool, args string, sent chan<- struct{}) (chattest.Answer, error) {
+func once(c *servertest.Chat, id int, tool, args string, sent chan<- struct{}) (servertest.Answer, error) {
 	out := sync.OnceFunc(func() { sent <- struct{}{} })
 	defer out()
 	trace := &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { out() }}

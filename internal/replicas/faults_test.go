@@ -24,11 +24,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/todo-mcp/todo-mcp/internal/chattest"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	_ "github.com/todo-mcp/todo-mcp/internal/cli" // so that go test runs these tests again when the program changes
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/internal/store/postgrestest"
+	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 func underLoad(t *testing.T, test func(f *fleet, l *load), options ...string) {
@@ -418,7 +418,7 @@ func newHTTPClient(t testing.TB) *http.Client {
 
 type agent struct {
 	programtest.Writer
-	chat   *chattest.Chat
+	chat   *servertest.Chat
 	failed atomic.Int64 // calls without an answer, or refused
 	slow   time.Duration
 }
@@ -429,9 +429,9 @@ const callTimeout = 15 * time.Second
 func newAgents(t testing.TB, f *fleet, n int) (agents []*agent) {
 	t.Helper()
 	for i := range n {
-		era := []chattest.Transport{chattest.Session, chattest.Sessionless}[i%2]
+		era := []servertest.Transport{servertest.Session, servertest.Sessionless}[i%2]
 		a := &agent{Writer: programtest.Writer{Name: fmt.Sprint("a", i)}}
-		a.chat = chattest.OverHTTP(t, era, "tester", fmt.Sprintf("%s/mcp?list=list-%d", f.balancer.URL, i/2))
+		a.chat = servertest.OverHTTP(t, era, "tester", fmt.Sprintf("%s/mcp?list=list-%d", f.balancer.URL, i/2))
 		a.chat.HTTP = newHTTPClient(t)
 		a.chat.HTTP.Timeout = callTimeout
 		agents = append(agents, a)

@@ -16,7 +16,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/todo-mcp/todo-mcp/internal/chattest"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 	"github.com/todo-mcp/todo-mcp/server/servertest"
@@ -236,18 +235,18 @@ func TestClaims(t *testing.T) {
 	db := newDatabase(t)
 	f := newFleet(t, 4, db.address)
 	a, b, late := f.replicas[0], f.replicas[1], f.replicas[3]
-	var agents []*chattest.Chat
+	var agents []*servertest.Chat
 	for n := range 6 {
 		agents = append(agents, converse(t, f.replicas[n%3], "work"))
 	}
-	calls := chattest.Claims(t, agents, programtest.Size(40, 400))
+	calls := servertest.Claims(t, agents, programtest.Size(40, 400))
 	report.Add(t, programtest.Row{Fault: "claims at once", Tried: "6 agents of 3 replicas take, do and give back steps of one list", Acknowledged: calls,
 		Notes: "linearizable, checked by porcupine"})
 
 	writer := converse(t, a, "plan")
 	writer.Writes("p:one")
-	for _, era := range []chattest.Transport{chattest.Session, chattest.Sessionless} {
-		c := chattest.OverHTTP(t, era, "tester", a.endpoint("")).Conversation(string(era))
+	for _, era := range []servertest.Transport{servertest.Session, servertest.Sessionless} {
+		c := servertest.OverHTTP(t, era, "tester", a.endpoint("")).Conversation(string(era))
 		c.Subscribes("todo://list")
 		c.At(b.endpoint("")).Resume("plan").Says("one")
 		for n := range 2 {
@@ -265,9 +264,9 @@ func TestClaims(t *testing.T) {
 	elsewhere.Writes("p:by a p:by b")
 }
 
-func converse(t testing.TB, r *replica, list string) *chattest.Chat {
+func converse(t testing.TB, r *replica, list string) *servertest.Chat {
 	t.Helper()
-	return chattest.OverHTTP(t, chattest.Session, "tester", r.endpoint(list))
+	return servertest.OverHTTP(t, servertest.Session, "tester", r.endpoint(list))
 }
 
 func (r *replica) endpoint(list string) string {

@@ -3,8 +3,8 @@ package todo_test
 import (
 	"testing"
 
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
-	"github.com/todo-mcp/todo-mcp/internal/plantest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
@@ -25,9 +25,9 @@ func TestMerge3(t *testing.T) {
 		{"they reopened, mine did not change it", "c#1:A", "p#1:A", "c#1:A", "p#1:A"},
 		{"the order is that of mine", "p#1:A p#2:B p#3:C", "p#1:A p#2:B c#3:C", "p#3:C p#1:A p#2:B", "c#3:C p#1:A p#2:B"},
 	} {
-		base, theirs := plantest.Parse(c.base), plantest.Parse(c.theirs)
-		mine := func(d *todo.Draft) error { d.Restore(plantest.Parse(c.mine)); return nil }
+		base, theirs := chattest.ParsePlan(c.base), chattest.ParsePlan(c.theirs)
+		mine := func(d *todo.Draft) error { d.Restore(chattest.ParsePlan(c.mine)); return nil }
 		d := checktest.Must(todo.Step{Change: mine}.Draft(todo.Snapshot{Revision: 1, Items: base, LastID: 9}, todo.Snapshot{Revision: 2, Items: theirs, LastID: 9}))(t)
-		checktest.Same(t, c.name, plantest.ShowIDs(d.Items()), c.want)
+		checktest.Same(t, c.name, chattest.ShowPlanIDs(d.Items()), c.want)
 	}
 }

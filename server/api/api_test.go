@@ -99,7 +99,7 @@ func TestEventsSayThatAnAgentAsks(t *testing.T) {
 // list. With an id from another store it sends all lists.
 func TestEventsResume(t *testing.T) {
 	_, url := servertest.Site(t)
-	id := servertest.Session(t, url+"/mcp", "tester")
+	id := servertest.NewSession(t, url+"/mcp", "tester")
 	write := func(list, text string) {
 		t.Helper()
 		servertest.Post(t, url+"/mcp?list="+list, servertest.Call(1, "TodoWrite", servertest.Todos("pending", text)), "Mcp-Session-Id", id)

@@ -169,7 +169,7 @@ func TestStreamCap(t *testing.T) {
 	})
 	from := func(client string) []string { return []string{"X-Forwarded-For", "192.0.2." + client} }
 	url := web.URL + "/mcp"
-	id := servertest.Session(t, url, "tester")
+	id := servertest.NewSession(t, url, "tester")
 	refused := func(path, client, why string) {
 		t.Helper()
 		status, header, body := servertest.Ask(t, "GET", web.URL+path, "", from(client)...)

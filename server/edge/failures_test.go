@@ -38,7 +38,7 @@ func TestStuckStoreTimesOut(t *testing.T) {
 			}
 		})
 	}
-	id := servertest.Session(t, site.URL+"/mcp", "tester")
+	id := servertest.NewSession(t, site.URL+"/mcp", "tester")
 	for name, message := range map[string]string{
 		"tool":     servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A")),
 		"resource": `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"todo://list"}}`,

@@ -27,7 +27,7 @@ import (
 // and the named list is the one of the query.
 func TestSlashBehindMCP(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
-	id := servertest.Session(t, web.URL+"/mcp/?list=work", "tester")
+	id := servertest.NewSession(t, web.URL+"/mcp/?list=work", "tester")
 	for n, path := range []string{"/mcp/?list=work", "/mcp?list=work"} {
 		servertest.Is(t, path, 200, "updated")(servertest.Post(t, web.URL+path, servertest.Call(n, "TodoWrite", servertest.Todos("pending", "A")), "Mcp-Session-Id", id))
 	}
@@ -71,7 +71,7 @@ func TestHTTPBodies(t *testing.T) {
 // BAD-INPUT 81: A message without a method that is no response → An error with its id
 func TestHTTPBadMessages(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
-	id := servertest.Session(t, web.URL+"/mcp", "tester")
+	id := servertest.NewSession(t, web.URL+"/mcp", "tester")
 	for name, message := range servertest.BadMessages() {
 		status, _, body := servertest.Post(t, web.URL+"/mcp", message, "Mcp-Session-Id", id)
 		if name == "wrong version" && strings.Contains(body, `"error"`) {
@@ -120,9 +120,9 @@ func TestHTTPSameRequestID(t *testing.T) {
 		cancel := `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}` // as the official SDK for Go
 		if era == servertest.Legacy {
 			call = servertest.Call
-			ids := map[string]string{"A": servertest.Session(t, url, "one"), "B": servertest.Session(t, url, "two")}
+			ids := map[string]string{"A": servertest.NewSession(t, url, "one"), "B": servertest.NewSession(t, url, "two")}
 			headers = func(who string) []string { return []string{"Mcp-Session-Id", ids[who]} }
-			cancelHeaders = []string{"Mcp-Session-Id", servertest.Session(t, url, "three")}
+			cancelHeaders = []string{"Mcp-Session-Id", servertest.NewSession(t, url, "three")}
 		}
 		var both sync.WaitGroup
 		for _, who := range []string{"A", "B"} {
@@ -149,7 +149,7 @@ func TestHTTPListenIsAnsweredAtTheEnd(t *testing.T) {
 	stream := servertest.OpenStream(t, "POST", web.URL+"/mcp", `{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["todo://lists"]},`+servertest.Meta+`}}`,
 		servertest.ModernHeaders("subscriptions/listen", "")...)
 	stream.Expect("acknowledged")
-	get := servertest.OpenStream(t, "GET", web.URL+"/mcp", "", "Mcp-Session-Id", servertest.Session(t, web.URL+"/mcp", "tester"))
+	get := servertest.OpenStream(t, "GET", web.URL+"/mcp", "", "Mcp-Session-Id", servertest.NewSession(t, web.URL+"/mcp", "tester"))
 	h.Close()
 	get.End()
 	checktest.Has(t, "the end of the stream", stream.Data(), `"id":"L","result"`)
@@ -163,7 +163,7 @@ func TestHTTPClientGone(t *testing.T) {
 	store := storetest.NewMemory()
 	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
 	host := strings.TrimPrefix(web.URL, "http://")
-	session := servertest.Session(t, web.URL+"/mcp", "tester")
+	session := servertest.NewSession(t, web.URL+"/mcp", "tester")
 	request := func(n int) string {
 		texts := []string{fmt.Sprintf("A%04d", n), fmt.Sprintf("B%04d", n), fmt.Sprintf("C%04d", n)}
 		body := servertest.Call(1, "TodoWrite", servertest.Todos("pending", texts...))
@@ -202,7 +202,7 @@ func TestHTTPClientGone(t *testing.T) {
 // BAD-INPUT 42: in the address and in the header.
 func TestHTTPListNames(t *testing.T) {
 	_, base := servertest.Site(t)
-	id := servertest.Session(t, base+"/mcp", "tester")
+	id := servertest.NewSession(t, base+"/mcp", "tester")
 	call := servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A"))
 	servertest.Is(t, "a name", 200)(servertest.Post(t, base+"/mcp?list=Vi%E1%BB%87c+tu%E1%BA%A7n", call, "Mcp-Session-Id", id, "Todo-List", "a/b"))
 	for _, query := range []string{"?list=a%2Fb", "?list=%FF", ""} {
@@ -214,7 +214,7 @@ func TestHTTPListNames(t *testing.T) {
 // mcp-go's own manager accepts forged ids).
 func TestHTTPForgedSessions(t *testing.T) {
 	url := servertest.Serve(t, servertest.New(t, nil, nil), nil).URL + "/mcp"
-	id := servertest.Session(t, url, "tester")
+	id := servertest.NewSession(t, url, "tester")
 	payload, mac, _ := strings.Cut(id, ".")
 	for name, forged := range map[string]string{
 		"uuid":        "mcp-session-6ba7b810-9dad-11d1-80b4-00c04fd430c8",
@@ -249,7 +249,7 @@ func TestHTTPSessionsAreCheckedWhateverMetaSays(t *testing.T) {
 	}
 	subscribe := `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"todo://list","_meta":{` + version + `"` + servertest.Modern + `","x":1e400}}}`
 	servertest.Is(t, "34: a subscription without a session", 400)(servertest.Post(t, url, subscribe, servertest.ModernHeaders("resources/subscribe", "")...))
-	id := servertest.Session(t, url, "tester")
+	id := servertest.NewSession(t, url, "tester")
 	servertest.Is(t, "in a session", 200)(servertest.Post(t, url, servertest.WithMeta(call, version+`"2025-06-18"`), "Mcp-Session-Id", id))
 	servertest.Is(t, "the list of its call", 200, "[pending] A")(servertest.Post(t, url, servertest.Call(2, "SetTodoList", `{}`), "Mcp-Session-Id", id))
 }
@@ -260,7 +260,7 @@ func TestHTTPSessionsSurviveRestart(t *testing.T) {
 	store := storetest.NewMemory()
 	auto := func(c *server.Config) { c.Publish = []string{"auto"} }
 	before := servertest.Serve(t, servertest.New(t, store, auto), nil)
-	id := servertest.Session(t, before.URL+"/mcp", "codex-mcp-client")
+	id := servertest.NewSession(t, before.URL+"/mcp", "codex-mcp-client")
 	servertest.Is(t, "before", 200, "updated")(
 		servertest.Post(t, before.URL+"/mcp", servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A")), "Mcp-Session-Id", id))
 	before.CloseClientConnections()
@@ -311,7 +311,7 @@ func TestHTTPPresence(t *testing.T) {
 	b := board.NewBoard(storetest.NewMemory(), board.WithClock(func() time.Time { return began.Add(time.Duration(ahead.Load())) }))
 	t.Cleanup(b.Close)
 	web := servertest.Serve(t, servertest.New(t, nil, func(c *server.Config) { c.Board = b }), nil)
-	id := servertest.Session(t, web.URL+"/mcp", "tester")
+	id := servertest.NewSession(t, web.URL+"/mcp", "tester")
 	servertest.Is(t, "a call", 200)(servertest.Post(t, web.URL+"/mcp", servertest.Call(2, "TodoWrite", servertest.Todos("pending", "A")), "Mcp-Session-Id", id))
 	expect := func(when string, want todo.State) {
 		t.Helper()
@@ -342,7 +342,7 @@ func TestHTTPPresence(t *testing.T) {
 // BAD-INPUT 53: the stream of a session begins although the store does not answer.
 func TestStreamsBeginWithoutTheStore(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, &servertest.Failing{Store: storetest.NewMemory(), Silent: true}, nil), nil)
-	id := servertest.Session(t, web.URL+"/mcp", "tester")
+	id := servertest.NewSession(t, web.URL+"/mcp", "tester")
 	servertest.OpenStream(t, "GET", web.URL+"/mcp", "", "Mcp-Session-Id", id)
 }
 
@@ -351,7 +351,7 @@ func TestStreamsBeginWithoutTheStore(t *testing.T) {
 func TestStreamsHaveIDs(t *testing.T) {
 	for version, primed := range map[string]bool{"2025-11-25": true, "2025-06-18": false} {
 		web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
-		id := servertest.Session(t, web.URL+"/mcp", "tester")
+		id := servertest.NewSession(t, web.URL+"/mcp", "tester")
 		events := servertest.OpenStream(t, "GET", web.URL+"/mcp", "", "Mcp-Session-Id", id, "MCP-Protocol-Version", version)
 		servertest.Post(t, web.URL+"/mcp", `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"todo://lists"}}`, "Mcp-Session-Id", id)
 		servertest.Post(t, web.URL+"/mcp", servertest.Call(2, "create_todos", `{"items":["A"]}`), "Mcp-Session-Id", id)

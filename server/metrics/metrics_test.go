@@ -25,7 +25,7 @@ import (
 // the conventions, with how they ended, in both eras.
 func TestMetrics(t *testing.T) {
 	_, _, base := measured(t, storetest.NewMemory())
-	id := servertest.Session(t, base+"/mcp", "tester")
+	id := servertest.NewSession(t, base+"/mcp", "tester")
 	legacy := []string{"Mcp-Session-Id", id, "MCP-Protocol-Version", servertest.Legacy}
 	servertest.Post(t, base+"/mcp", servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A")), legacy...)
 	servertest.Post(t, base+"/mcp", servertest.Call(2, "TodoWrite", `{"todos":7}`), legacy...)
@@ -56,7 +56,7 @@ func TestCancelledCalls(t *testing.T) {
 	} {
 		st := servertest.Slow{Store: storetest.NewMemory(), Saving: make(chan string), Let: make(chan struct{})}
 		m, log, base := measured(t, st)
-		session := servertest.Session(t, base+"/mcp", "tester")
+		session := servertest.NewSession(t, base+"/mcp", "tester")
 		ctx, hangUp := context.WithCancel(t.Context())
 		defer hangUp()
 		go func() {
@@ -131,7 +131,7 @@ func TestWhoseFailureACallIs(t *testing.T) {
 // BAD-INPUT 88: Methods, tools, ids and texts made up by clients → None becomes a label of a metric
 func TestMetricsHaveNoWordsOfClients(t *testing.T) {
 	_, _, base := measured(t, storetest.NewMemory())
-	id := servertest.Session(t, base+"/mcp", "marker-client")
+	id := servertest.NewSession(t, base+"/mcp", "marker-client")
 	session := []string{"Mcp-Session-Id", id}
 	for _, message := range []string{
 		servertest.Call(1, "marker-tool", `{}`), `{"jsonrpc":"2.0","id":2,"method":"marker/method"}`, servertest.Call("marker-id", "TodoWrite", servertest.Todos("pending", "marker-text")),

@@ -24,7 +24,7 @@ import (
 // take up a list, and end its session.
 func inSession(t *testing.T, url string) (write, resume func(string), end func()) {
 	t.Helper()
-	id := servertest.Session(t, url+"/mcp", "gemini-cli")
+	id := servertest.NewSession(t, url+"/mcp", "gemini-cli")
 	send := func(message, want string) {
 		t.Helper()
 		servertest.Is(t, "it is answered", 200, want)(servertest.Post(t, url+"/mcp", message, "Mcp-Session-Id", id))

@@ -102,7 +102,7 @@ func TestPanelHistory(t *testing.T) {
 // items. The agent's next write keeps these edits, and its result reports them.
 func TestPanelEdit(t *testing.T) {
 	_, base := servertest.Site(t)
-	id := servertest.Session(t, base+"/mcp", "claude-code")
+	id := servertest.NewSession(t, base+"/mcp", "claude-code")
 	agent := func(args string) string {
 		t.Helper()
 		_, _, body := servertest.Post(t, base+"/mcp", servertest.Call(1, "TodoWrite", args), "Mcp-Session-Id", id)

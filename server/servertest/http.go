@@ -120,8 +120,8 @@ func ModernHeaders(method, name string) []string {
 	return h
 }
 
-// Session begins a session and returns its id.
-func Session(t testing.TB, url, client string) string {
+// NewSession begins a session and returns its id.
+func NewSession(t testing.TB, url, client string) string {
 	t.Helper()
 	status, header, body := Post(t, url, Initialize(1, client))
 	id := header.Get("Mcp-Session-Id")
@@ -152,7 +152,7 @@ func Writer(t testing.TB, base, client string) func(args string) {
 // must update a list.
 func Sender(t testing.TB, base, client string) func(message string) {
 	t.Helper()
-	id := Session(t, base+"/mcp", client)
+	id := NewSession(t, base+"/mcp", client)
 	return func(message string) {
 		t.Helper()
 		if _, _, body := Post(t, base+"/mcp", message, "Mcp-Session-Id", id); !strings.Contains(body, "updated") {

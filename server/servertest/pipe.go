@@ -60,7 +60,7 @@ func (p *Pipe) Send(messages ...string) {
 
 // Read reads the next message from the server. One that does not come within a
 // minute fails the test.
-func (p *Pipe) Read() Answer {
+func (p *Pipe) Read() Message {
 	p.t.Helper()
 	defer time.AfterFunc(time.Minute, p.hangUp).Stop()
 	line, err := p.Out.ReadString('\n')
@@ -72,7 +72,7 @@ func (p *Pipe) Read() Answer {
 
 // Until reads and discards messages up to the next one with a method, and
 // returns that.
-func (p *Pipe) Until(method string) Answer {
+func (p *Pipe) Until(method string) Message {
 	p.t.Helper()
 	for {
 		if a := p.Read(); a.Method == method {
@@ -81,8 +81,8 @@ func (p *Pipe) Until(method string) Answer {
 	}
 }
 
-// Answer is a message from the server: a response or a notification.
-type Answer struct {
+// Message is one from the server: a response or a notification.
+type Message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
@@ -108,7 +108,7 @@ type Answer struct {
 
 // Text returns the first text of what a tool, a resource or a prompt is answered with,
 // or an empty string.
-func (a Answer) Text() string {
+func (a Message) Text() string {
 	switch r := a.Result; {
 	case len(r.Content) > 0:
 		return r.Content[0].Text
@@ -121,9 +121,9 @@ func (a Answer) Text() string {
 }
 
 // Parse decodes a message from the server.
-func Parse(t testing.TB, raw string) Answer {
+func Parse(t testing.TB, raw string) Message {
 	t.Helper()
-	var a Answer
+	var a Message
 	if err := json.Unmarshal([]byte(raw), &a); err != nil {
 		t.Fatalf("%v in %q", err, raw)
 	}

@@ -1,5 +1,7 @@
-// Package servertest sets up servers, clients and stores for the tests of
-// package server and the packages below it.
+// Package servertest sets up servers, clients and stores for tests of what people and
+// programs get from a server. A [Chat] is a chat of an agent, on a pipe or over HTTP, with
+// a server in the test's process or with the real program. A [Rig] is the store and the
+// servers behind it, a [Script] a scene that chats play.
 package servertest
 
 import (

@@ -19,7 +19,7 @@ import (
 func TestKeepAlive(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *edge.Config) { c.KeepAlive = 5 * time.Millisecond })
 	url := web.URL + "/mcp"
-	id := servertest.Session(t, url, "tester")
+	id := servertest.NewSession(t, url, "tester")
 	listen := `{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["todo://list"]},` + servertest.Meta + `}}`
 	streams := map[string]*servertest.Events{
 		"events": servertest.OpenStream(t, "GET", web.URL+"/api/events", ""),
@@ -53,7 +53,7 @@ func TestStalledReader(t *testing.T) {
 		t.Fatal(status, err)
 	}
 	healthy := servertest.OpenStream(t, "GET", web.URL+"/api/events", "")
-	id := servertest.Session(t, web.URL+"/mcp", "tester")
+	id := servertest.NewSession(t, web.URL+"/mcp", "tester")
 	grew := servertest.Grows(t)
 	texts := make([]string, 100)
 	const writes = 60 // of 200 kB each: more than the socket buffers

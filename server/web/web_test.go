@@ -173,7 +173,7 @@ func askRoutes(t *testing.T, site *httptest.Server, list string) {
 func askEverything(t *testing.T, s *server.Server, site *httptest.Server, list string) {
 	t.Helper()
 	askRoutes(t, site, list)
-	session := servertest.Session(t, site.URL+"/mcp", forged)
+	session := servertest.NewSession(t, site.URL+"/mcp", forged)
 	pipe := servertest.NewPipe(t, s)
 	go func() { _, _ = io.Copy(io.Discard, pipe.Out) }()
 	for _, message := range messages(list) {

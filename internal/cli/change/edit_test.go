@@ -141,7 +141,7 @@ func (f front) card(e todo.Edit) bool {
 		return false
 	}
 	tick := servertest.Call(1, "todo_list_tick", fmt.Sprintf(`{"list_id":%q,"item_id":%q,"status":%q}`, f.list, e.Item, e.Status))
-	if _, _, answer := servertest.Post(f, f.site+"/mcp", tick, "Mcp-Session-Id", servertest.Session(f, f.site+"/mcp", "tester")); strings.Contains(answer, "rror") {
+	if _, _, answer := servertest.Post(f, f.site+"/mcp", tick, "Mcp-Session-Id", servertest.NewSession(f, f.site+"/mcp", "tester")); strings.Contains(answer, "rror") {
 		f.Error(answer)
 	}
 	return true

@@ -29,14 +29,14 @@ func TestMain(m *testing.M) { programtest.Main(m, cli.Run, cli.ExitCode) }
 func TestServeWithoutASessionKey(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	first := programtest.Serve(t, "--store", "sqlite:"+path)
-	servertest.Session(t, first.URL+"/mcp", "tester")
+	servertest.NewSession(t, first.URL+"/mcp", "tester")
 	first.End(t)
 	db := checktest.Must(sql.Open("sqlite", path))(t)
 	defer db.Close()
 	checktest.Must(db.Exec(`UPDATE store SET session_key = x'00'`))(t)
 	log := make(programtest.Lines, 100)
 	s := programtest.Call{Log: log}.Serve(t, "--store", "sqlite:"+path)
-	id := servertest.Session(t, s.URL+"/mcp", "tester")
+	id := servertest.NewSession(t, s.URL+"/mcp", "tester")
 	servertest.Is(t, "67", http.StatusOK, "#1 A")(servertest.Post(t, s.URL+"/mcp", servertest.Call(1, "create_todos", `{"items":["A"]}`), "Mcp-Session-Id", id))
 	checktest.Has(t, "67: the warning does not name the key", log.Await("session key"), "1 bytes")
 }

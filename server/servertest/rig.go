@@ -1,4 +1,4 @@
-package chattest
+package servertest
 
 import (
 	"fmt"
@@ -6,12 +6,11 @@ import (
 	"testing"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
-	"github.com/todo-mcp/todo-mcp/internal/plantest"
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
 	"github.com/todo-mcp/todo-mcp/internal/store/sqlite"
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/server"
-	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // Rig is a store in the test's process and the transport by which chats reach the
@@ -81,9 +80,9 @@ type Server struct {
 // Start starts a server on the store; edit, if not nil, changes its configuration.
 func (r *Rig) Start(edit func(*server.Config)) *Server {
 	r.Helper()
-	s := &Server{Rig: r, Server: servertest.New(r.T, r.Store, edit), edit: edit}
+	s := &Server{Rig: r, Server: New(r.T, r.Store, edit), edit: edit}
 	if !r.By.Piped() {
-		s.Base = servertest.Serve(r.T, s.Server, nil).URL
+		s.Base = Serve(r.T, s.Server, nil).URL
 	}
 	return s
 }
@@ -105,7 +104,7 @@ func (s *Server) Chat(client string) *Chat {
 		return s.Start(s.edit).Chat(client)
 	}
 	s.piped = true
-	pipe := servertest.NewPipe(s.T, s.Server)
+	pipe := NewPipe(s.T, s.Server)
 	c, err := OnPipe(s.T, s.By, client, pipe.In, pipe.Out)
 	if err != nil {
 		s.Fatal(err)
@@ -140,7 +139,7 @@ func (r *Rig) Newest() string {
 func (r *Rig) Lists() (out []string) {
 	r.Helper()
 	for _, l := range r.Found() {
-		out = append(out, plantest.Show(l.Items))
+		out = append(out, chattest.ShowPlan(l.Items))
 	}
 	return out
 }

@@ -1,8 +1,4 @@
-// Package chattest is a chat of an agent, for tests: it connects on a pipe or over HTTP,
-// in either era of the protocol, to a server in the test's process or to the real
-// program; it writes plans in short ([Parse]) by any tool, reads back what its agent is
-// shown, and takes notifications. A [Rig] is the store and the servers behind it.
-package chattest
+package servertest
 
 import (
 	"bufio"
@@ -18,8 +14,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // Transport is how a chat reaches a server, and the era of its messages.
@@ -88,7 +82,7 @@ func TryHTTP(t testing.TB, by Transport, client, url string) (*Chat, error) {
 	if c.URL = url; by != Session {
 		return c, nil
 	}
-	status, header, body, err := servertest.TryPost(url, strings.NewReader(servertest.Initialize(0, client)))
+	status, header, body, err := TryPost(url, strings.NewReader(Initialize(0, client)))
 	if c.Session = header.Get("Mcp-Session-Id"); err != nil || c.Session == "" {
 		return nil, fmt.Errorf("begin session: %d %s %w", status, body, err)
 	}
@@ -104,7 +98,7 @@ func OnPipe(t testing.TB, by Transport, client string, in io.Writer, out *bufio.
 	if by.Modern() {
 		return c, nil
 	}
-	_, err := c.Send(context.Background(), servertest.Initialize(0, client))
+	_, err := c.Send(context.Background(), Initialize(0, client))
 	return c, err
 }
 
@@ -170,7 +164,7 @@ func (c *Chat) Message(id any, method, params string) string {
 		}
 		meta = joined(meta, fmt.Sprintf(`"io.modelcontextprotocol/protocolVersion":%q,`+
 			`"io.modelcontextprotocol/clientCapabilities":%s,"io.modelcontextprotocol/clientInfo":{"name":%q,"version":"1"}`,
-			servertest.Modern, capabilities, c.Client))
+			Modern, capabilities, c.Client))
 	}
 	if c.Answers != "" {
 		params = strings.TrimSuffix(params, "}") + `,"inputResponses":{` + c.Answers + `}}`
@@ -197,7 +191,7 @@ func (c *Chat) Headers(message string) []string {
 		Params struct{ Name, URI string }
 	}
 	_ = json.Unmarshal([]byte(message), &m)
-	return append(folder, servertest.ModernHeaders(m.Method, m.Params.Name+m.Params.URI)...)
+	return append(folder, ModernHeaders(m.Method, m.Params.Name+m.Params.URI)...)
 }
 
 // Send sends a message and returns its answer, or an error that wraps [ErrGone]. On a
@@ -251,7 +245,7 @@ func (c *Chat) answer(status, body string) (Answer, error) {
 
 func (c *Chat) parse(data string) (a Answer, err error) {
 	a.chat, a.call = c, "the message"
-	if err := json.Unmarshal([]byte(data), &a.Answer); err != nil {
+	if err := json.Unmarshal([]byte(data), &a.Message); err != nil {
 		return a, fmt.Errorf("%w in %q", err, data)
 	}
 	a.Raw = data

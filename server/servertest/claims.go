@@ -1,4 +1,4 @@
-package chattest
+package servertest
 
 import (
 	"fmt"

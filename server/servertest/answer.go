@@ -1,4 +1,4 @@
-package chattest
+package servertest
 
 import (
 	"cmp"
@@ -7,12 +7,11 @@ import (
 	"strings"
 
 	"github.com/todo-mcp/todo-mcp/internal/todo"
-	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
 // Answer is what a chat is answered.
 type Answer struct {
-	servertest.Answer
+	Message
 	chat *Chat
 	call string
 }

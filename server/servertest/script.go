@@ -1,0 +1,161 @@
+package servertest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
+)
+
+// Script is a scene of chats ([chattest.Scene]) as it is played. Its commands:
+//
+//	a b = OPTIONS             begins chats, as the stage does; @ is the chat's name, and
+//	                          {MEMBERS} are members of _meta
+//	a writes PLAN             TodoWrite of a plan in short; adds A, B; sets ID STATUS
+//	a calls TOOL ARGUMENTS    any tool, with JSON or a plan in short
+//	a asks METHOD PARAMS      any request; reads URI; resumes LIST; prompts NAME ARGUMENTS
+//	a opens PATH              a page of the chat's server
+//	a shows PLAN              what todo://list has now
+//	message                   the whole of the last answer
+//	let x = a                 $x is the id of the chat's list; of the answer's, or the text
+//	                          of the answer, if a is "list" or "answer"
+//	same LIST, another LIST   whether the answer means a list
+//	is LIST k=v; k=v          what a stage knows of a list
+type Script struct {
+	testing.TB
+	Chats  map[string]*Chat
+	Vars   map[string]string
+	Answer Answer // the last one
+	Line   string
+
+	stage Stage
+}
+
+// Stage is where a script is played.
+type Stage interface {
+	// Begin begins a chat with a name.
+	Begin(name string, options map[string]string) *Chat
+	// Does does what a line says that only the stage knows; false when it does not either.
+	Does(s *Script, words []string) bool
+	// Fact returns what is known of a list, by a word; false for an unknown word.
+	Fact(list, word string) (string, bool)
+}
+
+// Play plays a scene.
+func Play(t testing.TB, stage Stage, scene chattest.Scene) {
+	s := &Script{TB: t, stage: stage, Chats: make(map[string]*Chat), Vars: make(map[string]string)}
+	scene.Play(t, s.Vars, s.does)
+}
+
+// does does what a line says. Where nothing stands below what a chat says, any answer will do.
+func (s *Script) does(line string, asked bool) (answer string, refused error) {
+	s.Line = line
+	first, rest, _ := strings.Cut(line, " ")
+	words := strings.Fields(line)
+	names, options, begins := strings.Cut(line, " = ")
+	switch c := s.Chats[first]; {
+	case line == "message":
+		return s.Answer.Raw, nil
+	case first == "let":
+		s.let(words[1], words[3])
+	case first == "same" || first == "another":
+		if got := s.Answer.List(); got == "" || (got == words[1]) != (first == "same") {
+			s.Errorf("%s: the call means list %q: %s", line, got, s.Answer.Raw)
+		}
+	case first == "is":
+		s.is(words[1], strings.TrimPrefix(rest, words[1]))
+	case c != nil && s.says(c, rest):
+		if refused = s.Answer.Refused(); refused != nil && s.Answer.Error == nil {
+			s.Answer.Fails()
+		}
+		if asked {
+			answer = s.Answer.Text()
+		}
+	case begins && !strings.Contains(names, "{"):
+		s.begins(strings.Fields(names), options)
+	case !s.stage.Does(s, words):
+		s.Fatalf("nobody knows how to play %q", line)
+	}
+	return answer, refused
+}
+
+func (s *Script) begins(names []string, options string) {
+	for _, name := range names {
+		p, meta := make(map[string]string), ""
+		for word := range strings.FieldsSeq(strings.ReplaceAll(options, "@", name)) {
+			if strings.HasPrefix(word, "{") {
+				meta = word[1 : len(word)-1]
+				continue
+			}
+			key, value, _ := strings.Cut(word, "=")
+			p[key] = value
+		}
+		c := s.stage.Begin(name, p)
+		if meta != "" {
+			c = c.And("%s", meta)
+		}
+		s.Chats[name] = c
+	}
+}
+
+// says lets a chat say something, and keeps the answer. It returns false when the verb is unknown.
+func (s *Script) says(c *Chat, line string) bool {
+	verb, rest, _ := strings.Cut(line, " ")
+	first, args, _ := strings.Cut(rest, " ")
+	switch verb {
+	case "writes":
+		s.Answer = c.Calls("TodoWrite", Arguments("TodoWrite", rest))
+	case "adds":
+		s.Answer = c.Calls("create_todos", Steps(strings.Split(rest, ", ")...))
+	case "sets":
+		s.Answer = c.Sets(first, args)
+	case "calls":
+		if !strings.HasPrefix(args, "{") {
+			args = Arguments(first, args)
+		}
+		s.Answer = c.Calls(first, args)
+	case "asks":
+		s.Answer = c.Asks(first, args)
+	case "reads":
+		s.Answer = c.Asks("resources/read", fmt.Sprintf(`{"uri":%q}`, rest))
+	case "resumes":
+		s.Answer = c.Resume(rest)
+	case "prompts":
+		s.Answer = c.Prompt(first, args)
+	case "opens":
+		var page Answer
+		page.chat, page.call = c, rest
+		page.Result.Content = append(page.Result.Content, struct {
+			Text string `json:"text"`
+		}{c.Get(rest)})
+		s.Answer = page
+	case "shows":
+		s.Answer = Answer{}
+		c.Shows(rest)
+	default:
+		return false
+	}
+	return true
+}
+
+func (s *Script) let(name, of string) {
+	switch of {
+	case "answer":
+		s.Vars[name] = s.Answer.Text()
+	case "list":
+		s.Vars[name] = s.Answer.List()
+	default:
+		s.Vars[name] = s.Chats[of].Current()
+	}
+}
+
+// is checks facts of a list.
+func (s *Script) is(list, want string) {
+	for fact := range strings.SplitSeq(want, ";") {
+		word, value, _ := strings.Cut(strings.TrimSpace(fact), "=")
+		if got, known := s.stage.Fact(list, word); !known || got != value {
+			s.Errorf("%s: %s is %q", s.Line, word, got)
+		}
+	}
+}
