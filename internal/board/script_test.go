@@ -6,7 +6,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
@@ -21,8 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "write what the scripts print into them")
 
-// script is a desk at which testdata/chats.txt is played. The file says what its lines
-// mean. Lists have the numbers in which they appear.
+// script is a desk at which the scenes of testdata are played. Lists have the numbers in which they appear.
 type script struct {
 	*desk
 	chats map[string]chat
@@ -34,62 +33,29 @@ type script struct {
 	followed map[string]*board.Chain
 }
 
-// TestChatScripts plays each scene of testdata/chats.txt, and checks what every line
-// prints (T5, H2, BAD-INPUT 106, 57). With -update it writes this down.
+// TestChatScripts plays the scenes in testdata ([chattest.Scene]) (T5, H2, BAD-INPUT 106, 57). Commands:
+//
+//	a b = proof               two conversations whose keys are proof
+//	a = hint p2 chat=x        one in the process p2 whose key may stand for another chat
+//	a writes i:A p:B/Doing    a write of a whole list: a plan in short, with active texts
+//	a adds C @1               an addition, to the list 1 in place of the chat's own
+//	person text 1.2 Z @3      an edit of the list 1, or of its item 2, by who saw its revision
+//	                          3; each is sent twice, as if the first had no answer
+//	repeat !                  the last edit again, with what is behind its text
+//	follow x 1                a front end begins to follow the list 1, x
+//	a says asks push?         what a hook says of a's agent
+//	list 1, lists, follows x, states, unseen 1, wait 1h, stop p1, archive-after 24h
+//
+// A write prints the number and the revision of the list, its items and the answer.
 func TestChatScripts(t *testing.T) {
-	const file = "testdata/chats.txt"
-	text := must(os.ReadFile(file))(t)
-	preface, rest, _ := strings.Cut(string(text), "\n\n")
-	out := []string{preface}
-	for scene := range strings.SplitSeq(strings.TrimSpace(rest), "\n\n") {
-		var lines []string
-		for line := range strings.SplitSeq(strings.ReplaceAll(scene, "\n\t", " "), "\n") {
-			line, _, _ = strings.Cut(line, " => ")
-			lines = append(lines, line)
-		}
-		name := strings.TrimLeft(lines[0], "# ")
-		kinds := []string{""}
-		for _, line := range lines {
-			if _, of, ok := strings.Cut(line, " = "); ok && strings.Contains(of, " | ") {
-				kinds = strings.Split(of, " | ")
-			}
-		}
-		for n, kind := range kinds {
-			t.Run(name+"/"+kind, func(t *testing.T) {
-				played := play(t, lines, kind)
-				if *update && n == 0 {
-					scene = played
-				}
-				checktest.Same(t, "played", played, scene)
-			})
-		}
-		out = append(out, scene)
-	}
-	if *update {
-		checkErr(t, os.WriteFile(file, []byte(strings.Join(out, "\n\n")+"\n"), 0o644))
-	}
+	chattest.Scenes(t, "testdata/*.txtar", *update, func(t *testing.T, scene chattest.Scene) {
+		s := newScript(t)
+		scene.Play(t, nil, func(command string, _ bool) (string, error) { return s.run(strings.Fields(command)), nil })
+	})
 }
 
-// play returns the lines of a scene with what each prints. kind is what a conversation
-// is that may be of several kinds.
-func play(t *testing.T, lines []string, kind string) string {
-	s := &script{desk: newDesk(t), chats: make(map[string]chat), followed: make(map[string]*board.Chain)}
-	var out []string
-	for _, line := range lines {
-		command := line
-		if left, of, ok := strings.Cut(line, " = "); ok && strings.Contains(of, " | ") {
-			command = left + " = " + kind
-		}
-		if line[0] != '#' {
-			if printed := s.run(strings.Fields(command)); len(line)+len(printed) > 110 {
-				line += "\n\t=> " + printed
-			} else if printed != "" {
-				line += " => " + printed
-			}
-		}
-		out = append(out, line)
-	}
-	return strings.Join(out, "\n")
+func newScript(t *testing.T) *script {
+	return &script{desk: newDesk(t), chats: make(map[string]chat), followed: make(map[string]*board.Chain)}
 }
 
 func (s *script) run(words []string) string {
@@ -283,7 +249,7 @@ func (s *script) calls(c chat, verb string, words []string) string {
 		target.Lines = lines
 		change = func(d *todo.Draft) error { d.Replace(target.View, lines); return nil }
 	case "suggests":
-		c.title, target.Lines = words[0], lines[1:]
+		c.title, target.Lines = words[0], parseLines(strings.Join(words[1:], " "))
 		change = func(d *todo.Draft) error { d.Replace(target.View, target.Lines); return nil }
 	case "patches":
 		target.Lines = lines
@@ -389,7 +355,7 @@ func (s *script) outcome(out board.Outcome, err error) string {
 func (s *script) details(l todo.Snapshot) string {
 	out := fmt.Sprintf("%q r%d:", l.Title(), l.Revision)
 	for _, i := range l.Items {
-		out += fmt.Sprintf(" %s=%s:%s", i.ID, i.Status[:1], i.Text)
+		out += " " + chattest.ShowPlanIDs([]todo.Item{i})
 		if i.Active != "" {
 			out += "/" + i.Active
 		}
@@ -436,9 +402,7 @@ func differences(all []todo.Difference) string {
 }
 
 // desk is several processes on one store, each with a board, and the tests'
-// words for what conversations do there. A list is written as its items with the
-// first letter of each status, "p:A c:B", perhaps with an id and an active text,
-// "2=p:A/Doing A".
+// words for what conversations do there.
 type desk struct {
 	t      *testing.T
 	store  board.Store
@@ -501,29 +465,20 @@ func (d *desk) shared(process string) chat {
 	return c
 }
 
-var coreWords = map[string]todo.Status{"p": todo.Pending, "i": todo.InProgress, "c": todo.Completed, "b": todo.Blocked, "f": todo.Failed}
-
-func parseLines(list string) []todo.Line {
-	lines := []todo.Line{}
-	for _, field := range strings.Fields(list) {
-		head, text, _ := strings.Cut(field, ":")
-		text, active, _ := strings.Cut(text, "/")
-		id, letter, named := strings.Cut(head, "=")
-		if !named {
-			id, letter = "", head
-		}
-		lines = append(lines, todo.Line{ID: id, Text: text, Active: active, Status: string(coreWords[letter])})
+// parseLines reads a plan in short, with active texts behind a slash. What is no plan is a line without a status.
+func parseLines(plan string) []todo.Line {
+	lines, plan := []todo.Line{}, strings.TrimSpace(plan)
+	for _, i := range chattest.ParsePlan(plan) {
+		text, active, _ := strings.Cut(i.Text, "/")
+		lines = append(lines, todo.Line{ID: i.ID, Text: text, Active: active, Status: string(i.Status)})
+	}
+	if plan != "" && len(lines) == 0 {
+		lines = append(lines, todo.Line{Text: plan})
 	}
 	return lines
 }
 
-func show(s todo.Snapshot) string {
-	var out []string
-	for _, i := range s.Items {
-		out = append(out, string(i.Status[0])+":"+i.Text)
-	}
-	return strings.Join(out, " ")
-}
+func show(s todo.Snapshot) string { return chattest.ShowPlan(s.Items) }
 
 func (c chat) lists() board.Lists { return c.board(c.process).As("") }
 
