@@ -19,9 +19,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/hook"
 	"github.com/todo-mcp/todo-mcp/internal/store/storetest"
@@ -150,135 +149,113 @@ func (r *rig) expectNone() {
 
 var update = flag.Bool("update", false, "rewrite the boards in testdata/scripts")
 
-// Each script sends events of a chat of Claude Code, a second apart, and says behind each line what its host
-// is answered, and the lists that changed: a list whose revision is the same in one line. The lines are:
-//
-//	> EVENT OLD=NEW     a recorded event, in which texts may have others in their place
-//	Stop "x":7          an event by its name, and its other fields; finish Stop, where open items keep the turn
-//	as NAME FIELDS      fields of another chat, whose events begin with NAME:
-//	agent STATUS TEXT; STATUS TEXT           the chat writes a whole list by our tool; tool appends an item
-//	serve PROCESS STATUS TEXT; STATUS TEXT   the same by a server that knows its host's process alone, as
-//	                    Gemini CLI's; LIST1 in a line is the id of the first list
-//	edit N JSON         a person edits list N; purge N deletes it; resume CHAT N takes it up in another chat
-//	wait 29m, env NAME=VALUE, new            a board without lists
-func TestScripts(t *testing.T) {
-	scripts, err := filepath.Glob("testdata/scripts/*.txt")
-	if err != nil || len(scripts) < 10 {
-		t.Fatal(scripts, err)
-	}
-	for _, path := range scripts {
-		t.Run(filepath.Base(path), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				script := checktest.Must(os.ReadFile(path))(t)
-				got := newRig(t).script(string(script))
-				if *update {
-					checktest.Check(t, os.WriteFile(path, []byte(got), 0o600))
-				} else if diff := cmp.Diff(string(script), got); diff != "" {
-					t.Errorf("(-want +got)\n%s", diff)
-				}
-			})
-		})
-	}
+// player plays a script, and prints what comes of each command.
+type player struct {
+	*rig
+	chats  map[string]string // the fields of their events
+	before []string          // the lists
 }
 
-// script runs the lines of a script, and returns it with what comes of each.
-func (r *rig) script(text string) string {
-	r.Helper()
+// TestScripts plays the scripts in testdata/scripts ([chattest.Scene]), which send events of a chat of Claude Code, a
+// second apart. Below each stands what its host is answered, and the lists that changed: a list whose revision is the
+// same in one line. Commands:
+//
+//	recorded EVENT OLD=NEW   a recorded event, in which texts may have others in their place
+//	Stop "x":7               an event by its name, and its other fields; finish Stop, where open items keep the turn
+//	as NAME FIELDS           fields of another chat, whose events begin with NAME:
+//	agent PLAN               the chat writes a whole list by our tool, a plan in short; tool appends an item
+//	serve PROCESS PLAN       the same by a server that knows its host's process alone, as Gemini CLI's; LIST1 in a
+//	                         line is the id of the first list
+//	edit N JSON              a person edits list N; purge N deletes it; resume CHAT N takes it up in another chat
+//	wait 29m, env NAME=VALUE
+func TestScripts(t *testing.T) {
+	chattest.Scenes(t, "testdata/scripts/*.txtar", *update, func(t *testing.T, scene chattest.Scene) {
+		synctest.Test(t, func(t *testing.T) {
+			p := &player{rig: newRig(t), chats: map[string]string{"": fmt.Sprintf(`"session_id":%q`, claudeChat)}}
+			scene.Play(t, nil, func(command string, _ bool) (string, error) { return p.does(command), nil })
+		})
+	})
+}
+
+// does does what a line says, and returns what comes of it.
+func (p *player) does(line string) string {
+	p.Helper()
 	var out strings.Builder
-	var before []string
-	chats := map[string]string{"": fmt.Sprintf(`"session_id":%q`, claudeChat)}
-	for line := range strings.Lines(text) {
-		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if word == "" || word == "#" {
-			out.WriteString(line)
-			continue
-		}
-		if word == "new" {
-			r, before = newRig(r.T), nil
-		}
-		known, err := r.line(word, rest, chats)
-		if !known {
-			continue
-		}
-		out.WriteString(line)
-		if err != nil {
-			fmt.Fprintf(&out, "error: %v\n", err)
-		}
-		if r.told != "" {
-			fmt.Fprintf(&out, "answer: %s\n", r.told)
-		}
-		time.Sleep(time.Second)
-		now := r.board()
-		for n, list := range now {
-			if slices.Contains(before, list) {
-				continue
-			}
-			if head, rest, _ := strings.Cut(list, "\n"); n < len(before) && strings.HasSuffix(before[n], "\n"+rest) {
-				list = head + "\n"
-			}
-			out.WriteString(list)
-		}
-		before = now
+	word, rest, _ := strings.Cut(line, " ")
+	p.told = ""
+	if err := p.line(word, rest); err != nil {
+		fmt.Fprintf(&out, "error: %v\n", err)
 	}
+	if p.told != "" {
+		fmt.Fprintf(&out, "answer: %s\n", p.told)
+	}
+	time.Sleep(time.Second)
+	now := p.board()
+	for n, list := range now {
+		if slices.Contains(p.before, list) {
+			continue
+		}
+		if head, rest, _ := strings.Cut(list, "\n"); n < len(p.before) && strings.HasSuffix(p.before[n], "\n"+rest) {
+			list = head + "\n"
+		}
+		out.WriteString(list)
+	}
+	p.before = now
 	return out.String()
 }
 
-// line runs a line of a script that is known; what is said of it is in r.told.
-func (r *rig) line(word, rest string, chats map[string]string) (known bool, err error) {
-	r.Helper()
-	r.told = ""
-	if all := r.all(); len(all) > 0 {
+// line does what a line says; what is said of it is in told.
+func (p *player) line(word, rest string) (err error) {
+	p.Helper()
+	if all := p.all(); len(all) > 0 {
 		rest = strings.ReplaceAll(rest, "LIST1", all[0].List.ID)
 	}
 	first, more, _ := strings.Cut(rest, " ")
-	list := func() string { n, _ := strconv.Atoi(first); return r.all()[n-1].List.ID }
+	list := func() string { n, _ := strconv.Atoi(first); return p.all()[n-1].List.ID }
 	name, named := strings.CutSuffix(word, ":")
-	switch fields := chats[name]; {
-	case word == ">":
-		event := recorded(r.T, first)
+	switch {
+	case unicode.IsUpper(rune(word[0])):
+		return p.answers(eventOf(p.chats[""], word, rest), false)
+	case named && p.chats[name] != "":
+		return p.answers(eventOf(p.chats[name], first, more), false)
+	}
+	switch word {
+	case "recorded":
+		event := recorded(p.T, first)
 		for _, change := range strings.Fields(more) {
 			old, fresh, _ := strings.Cut(change, "=")
 			event = strings.ReplaceAll(event, old, fresh)
 		}
-		return true, r.answers(event, false)
-	case word == "finish":
-		return true, r.answers(eventOf(chats[""], first, more), true)
-	case unicode.IsUpper(rune(word[0])):
-		return true, r.answers(eventOf(chats[""], word, rest), false)
-	case named && fields != "":
-		return true, r.answers(eventOf(fields, first, more), false)
-	}
-	switch word {
+		return p.answers(event, false)
+	case "finish":
+		return p.answers(eventOf(p.chats[""], first, more), true)
 	case "as":
-		chats[first] = more
+		p.chats[first] = more
 	case "agent":
-		r.told = told(r.agent(lines(rest)...))
+		p.told = told(p.agent(lines(rest)...))
 	case "serve":
-		r.told = told(r.serve(first, lines(more)...))
+		p.told = told(p.serve(first, lines(more)...))
 	case "tool":
 		ours := board.Conversation{Key: todo.ChatKey(claudeChat), Chat: claudeChat, Client: "claude-code"}
-		_, err = r.lists.Apply(r.Context(), board.Write{Target: board.Target{Conversation: ours, Append: true}, Change: func(d *todo.Draft) error { d.Append("x"); return nil }})
+		_, err = p.lists.Apply(p.Context(), board.Write{Target: board.Target{Conversation: ours, Append: true}, Change: func(d *todo.Draft) error { d.Append("x"); return nil }})
 	case "edit":
 		var e todo.Edit
-		checktest.Check(r.T, json.Unmarshal([]byte(more), &e))
-		_, err = r.lists.Edit(r.Context(), list(), e, todo.Writer{Person: true})
+		checktest.Check(p.T, json.Unmarshal([]byte(more), &e))
+		_, err = p.lists.Edit(p.Context(), list(), e, todo.Writer{Person: true})
 	case "resume":
 		n, _ := strconv.Atoi(more)
-		err = r.lists.SetCurrent(r.Context(), board.Conversation{Key: todo.ChatKey(first)}, r.all()[n-1])
+		err = p.lists.SetCurrent(p.Context(), board.Conversation{Key: todo.ChatKey(first)}, p.all()[n-1])
 	case "purge":
-		_, err = r.lists.Purge(r.Context(), todo.Writer{Person: true}, list())
+		_, err = p.lists.Purge(p.Context(), todo.Writer{Person: true}, list())
 	case "wait":
-		long, err := time.ParseDuration(rest)
-		time.Sleep(long)
-		return true, err
+		time.Sleep(checktest.Must(time.ParseDuration(rest))(p.T))
 	case "env":
 		name, value, _ := strings.Cut(rest, "=")
-		r.env = map[string]string{name: value}
-	case "new":
+		p.env = map[string]string{name: value}
 	default:
-		return false, nil
+		p.Fatalf("no command is called %q", word)
 	}
-	return true, err
+	return err
 }
 
 // answers sends an event, and keeps what its host is answered.
@@ -311,11 +288,10 @@ func eventOf(chat, name, more string) string {
 	return event + "}"
 }
 
-// lines reads items as scripts have them.
-func lines(text string) (lines []todo.Line) {
-	for item := range strings.SplitSeq(text, "; ") {
-		status, text, _ := strings.Cut(item, " ")
-		lines = append(lines, todo.Line{Text: text, Status: status})
+// lines reads a plan in short.
+func lines(plan string) (lines []todo.Line) {
+	for _, i := range chattest.ParsePlan(plan) {
+		lines = append(lines, todo.Line{Text: i.Text, Status: string(i.Status)})
 	}
 	return lines
 }
@@ -482,45 +458,34 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// What a chat does is true after each event that its host was recorded to tell its hooks: see
-// the tables in testdata/states. An event comes ten seconds after the one before, or at once.
+// What a chat does is true after each event that its host was recorded to tell its hooks: testdata/states has the
+// events, and below each what the chat does then. An event comes ten seconds after the one before, or at once.
 func TestStatesAreTrue(t *testing.T) {
-	files, err := filepath.Glob("testdata/states/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
-	for _, file := range files {
-		host := strings.TrimSuffix(filepath.Base(file), ".txt")
-		data := checktest.Must(os.ReadFile(file))(t)
-		for section := range strings.SplitSeq(string(data), "\n\n") {
-			title, events, _ := strings.Cut(section, "\n")
-			if events != "" {
-				t.Run(host+strings.TrimPrefix(title, "#"), func(t *testing.T) { synctest.Test(t, func(t *testing.T) { playStates(t, events) }) })
-			}
-		}
-	}
+	chattest.Scenes(t, "testdata/states/*.txtar", *update, func(t *testing.T, scene chattest.Scene) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t)
+			scene.Play(t, nil, func(event string, _ bool) (string, error) { return r.doesAfter(event), nil })
+		})
+	})
 }
 
-// playStates sends events to a new chat, each of which stands before what the chat does then.
-func playStates(t *testing.T, events string) {
-	r := newRig(t)
-	for line := range strings.Lines(events) {
-		event, want, _ := strings.Cut(strings.TrimSpace(line), " → ")
-		if !strings.HasPrefix(event, "at once ") {
-			time.Sleep(10 * time.Second)
-		}
-		if err := r.send(strings.Replace(strings.TrimPrefix(event, "at once "), "{", `{"session_id":"s","cwd":"/w",`, 1)); err != nil && !errors.Is(err, hook.ErrNotNeeded) {
-			t.Error(err)
-		}
-		chats := checktest.Must(r.lists.OwnChats(t.Context(), time.Time{}))(t)
-		got := "nothing"
-		for _, c := range chats {
-			if c.Parent == "" {
-				got = doing(c)
-			}
-		}
-		checktest.Same(t, fmt.Sprintf("after %s", event), got, want)
+// doesAfter returns what the only main chat does after an event.
+func (r *rig) doesAfter(event string) (does string) {
+	r.Helper()
+	event, atOnce := strings.CutPrefix(event, "at once ")
+	if !atOnce {
+		time.Sleep(10 * time.Second)
 	}
+	if err := r.send(strings.Replace(event, "{", `{"session_id":"s","cwd":"/w",`, 1)); err != nil && !errors.Is(err, hook.ErrNotNeeded) {
+		r.Error(err)
+	}
+	does = "nothing"
+	for _, c := range checktest.Must(r.lists.OwnChats(r.Context(), time.Time{}))(r.T) {
+		if c.Parent == "" {
+			does = doing(c)
+		}
+	}
+	return does
 }
 
 // doing says what a chat does.
