@@ -7,8 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,6 +16,7 @@ import (
 
 	"github.com/todo-mcp/todo-mcp/internal/account"
 	"github.com/todo-mcp/todo-mcp/internal/board"
+	"github.com/todo-mcp/todo-mcp/internal/chattest"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 	"github.com/todo-mcp/todo-mcp/internal/render"
 	"github.com/todo-mcp/todo-mcp/internal/todo"
@@ -25,32 +24,14 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the frames in the scripts")
 
-// TestScripts runs the scripts in testdata/scripts. Each line "== command | command" is
-// followed by what the viewer must do then, as "-> edit …", and by the frame; see
+// TestScripts plays the scripts in testdata/scripts ([chattest.Scene]). Below commands,
+// "command | command", stands what the viewer must do then, as "-> edit …", and the frame; see
 // script.run for the commands.
 func TestScripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/scripts/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no scripts: ", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			want := checktest.Must(os.ReadFile(file))(t)
-			s := &script{t: t}
-			for line := range strings.Lines(string(want)) {
-				if commands, ok := strings.CutPrefix(line, "== "); ok {
-					s.step(strings.TrimSpace(commands))
-				} else if strings.HasPrefix(line, "#") {
-					s.out.WriteString(line)
-				}
-			}
-			if *update {
-				checktest.Check(t, os.WriteFile(file, []byte(s.out.String()), 0o644))
-			} else if diff := gocmp.Diff(string(want), s.out.String()); diff != "" {
-				t.Errorf("(-want +got); -update rewrites it:\n%s", diff)
-			}
-		})
-	}
+	chattest.Scenes(t, "testdata/scripts/*.txtar", *update, func(t *testing.T, scene chattest.Scene) {
+		s := &script{t: t}
+		scene.Play(t, nil, func(commands string, _ bool) (string, error) { return s.step(commands), nil })
+	})
 }
 
 type script struct {
@@ -62,8 +43,8 @@ type script struct {
 	out     strings.Builder
 }
 
-func (s *script) step(commands string) {
-	fmt.Fprintf(&s.out, "== %s\n", commands)
+func (s *script) step(commands string) string {
+	s.out.Reset()
 	s.painted, s.last = false, false
 	for command := range strings.SplitSeq(commands, " | ") {
 		name, rest, _ := strings.Cut(command, " ")
@@ -88,6 +69,7 @@ func (s *script) step(commands string) {
 		}
 		s.out.WriteString(strings.TrimRight(flat, " ") + "\n")
 	}
+	return s.out.String()
 }
 
 func (s *script) run(name, rest string) {
@@ -195,19 +177,22 @@ func (s *script) effects(e effect) {
 	}
 }
 
-// listOf reads a list as "id revision status text, status text", by a person with a "*"
-// before the id, of a sub-agent with a "/".
+// listOf reads a list as "id revision PLAN", the plan in short, by a person with a "*" before the id, of a
+// sub-agent with a "/". A reason stands behind a bar.
 func listOf(text string) []todo.Snapshot {
 	if text == "" {
 		return nil
 	}
 	parts := strings.SplitN(text, " ", 3)
-	id := strings.TrimLeft(parts[0], "*/")
 	revision, err := strconv.ParseInt(parts[1], 10, 64)
 	if err != nil {
 		panic(err)
 	}
-	s := list(id, revision, revision, 0, strings.Split(parts[2], ", ")...)
+	var items []string
+	for _, i := range chattest.ParsePlan(parts[2]) {
+		items = append(items, string(i.Status)+" "+i.Text)
+	}
+	s := list(strings.TrimLeft(parts[0], "*/"), revision, revision, 0, items...)
 	s.Writer.Person = strings.HasPrefix(parts[0], "*")
 	if strings.HasPrefix(parts[0], "/") {
 		s = subList(s, "main")
