@@ -31,7 +31,7 @@ func (s *Server) addTool(name string, tool *tools.Tool, do func(*request, *tools
 		}
 		switch {
 		case errors.Is(err, tools.ErrListLeftOut):
-			// Agents make such calls when they have lost their list, as after a compaction of the chat.
+			// Agents leave the list out when they have lost it, as after a compaction of the chat.
 			if list, err := r.show(board.Target{Conversation: r.who}); err == nil {
 				result.Text += "\n" + tool.Listing(list).Text
 			}

@@ -183,9 +183,9 @@ func (s *Server) listed(r *request) (listed []*tools.Tool) {
 func (s *Server) listTools(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
 	r := mcpserver.ClientSessionFromContext(ctx).(*request)
 	// A client complains about a result without structured content if its tool has an output schema. So no schema is
-	// listed where a result may lack that content. The sessionless protocol requires one listing for all clients.
+	// listed where a result may lack that content.
 	withOutput := s.getsStructured(clients.Find(r.Client.Name))
-	if r.message.Modern {
+	if r.message.Modern { // all clients of the sessionless protocol get one listing
 		withOutput = s.Structured == StructuredAlways
 	}
 	var listed []mcp.Tool

@@ -11,10 +11,10 @@ import (
 	"github.com/todo-mcp/todo-mcp/prompts"
 )
 
-// resultNotes returns what follows the tool's own text, said, in each result. If nothing changed, it says so (V4), on
-// a line of its own if said has several lines: it would read as a part of the last one. Then come lines about open
-// items that the write dropped, about changes by others and about lines of a text that are no items, and the notes of
-// the change that are not said yet. A repeated call has the same report, and so the same notes.
+// resultNotes returns what follows said, the tool's own text. If nothing changed, it says so (V4), on a line of its
+// own if said has several lines. Then come lines about open items that the write dropped, about changes by others and
+// about lines of a text that are no items, and the notes of the change other than said. A repeated call has the
+// stored [todo.Report], and so the same notes.
 func resultNotes(w *prompts.Words, c *Call, o board.Outcome, said string) string {
 	var lines []string
 	unchanged := !o.Changed && !o.Repeated

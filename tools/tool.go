@@ -383,7 +383,7 @@ func (t *Tool) show(view todo.View, s todo.Snapshot) []shown {
 	return items
 }
 
-// countsIn counts items by the view's words for statuses, of which none is missing; hidden items count as cancelled.
+// countsIn counts items by the view's words for statuses; unused words have 0. Hidden items count as cancelled.
 func countsIn(view todo.View, s todo.Snapshot) map[string]int {
 	n := make(map[string]int)
 	for _, word := range view.Accepts() {

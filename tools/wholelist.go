@@ -21,8 +21,8 @@ type wholeList struct {
 	// reads are other optional keys that are read: "blockedBy", "owner", "priority", "due_date" and "reason" of an
 	// item, "explanation" of the call.
 	reads []string
-	// byIDs and byMerge say which calls change only the items that they name: those in which every item has the id of a
-	// stored one, or those with "merge": true, or without "merge" where an item lacks its text or status.
+	// With byIDs a call in which each item has the id of a stored one changes only these. With byMerge so does a call
+	// with "merge": true, or one without "merge" where an item lacks its text or status.
 	byIDs, byMerge bool
 	policy         Policy
 	// maxItems and maxText (runes) are the tool's own limits; 0 means only the hard caps.

@@ -25,8 +25,8 @@ type feed struct {
 	running   sync.WaitGroup
 }
 
-// follow returns a follower of what is saved, or called, from now on. The first follower waits for the store, for at
-// most one second.
+// follow returns a follower of what is saved, or called, from now on. The first one asks the store for its position,
+// for at most one second.
 func (f *feed) follow(calls bool, want func(todo.Snapshot) bool) *Follower {
 	w := &Follower{feed: f, want: want, calls: calls, ready: make(chan struct{}, 1), waiting: make(map[string]arrival)}
 	w.open, w.end = context.WithCancel(f.open)

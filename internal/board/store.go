@@ -175,7 +175,7 @@ type Keep struct {
 const (
 	// Full is the part of [Keep.Bytes], or of a principal's quarter, in percent, beyond which no list begins.
 	Full = 90
-	// MaxAbandoned is the most lists of one [todo.Spare] that are removed at once.
+	// MaxAbandoned limits the lists that are removed at once for one reason ([todo.Spare]).
 	MaxAbandoned = 16
 	// MaxHolders is how many conversations and names a store remembers for a list. One more replaces the
 	// conversation that used the list least recently, give or take five minutes.

@@ -142,7 +142,7 @@ var All = sync.OnceValue(func() []Client {
 	}
 })
 
-// Fields of _meta with a client's chat id that are not a text, or mean more.
+// Fields of _meta whose chat id takes more than reading a text.
 const (
 	MetaCodexThread = "threadId"                  // also of a sub-agent
 	MetaZCode       = "com.zcode/request-context" // an object with session_id

@@ -271,8 +271,8 @@ func (h hookFile) install(kinds []Kind) error {
 	return cmp.Or(err, h.setStatusLine(comes))
 }
 
-// brief shows the last change as what the hook calls, and at which event. It adds the event to the line before if that
-// has the same call.
+// brief rewrites the last line of shown as the hook's call and its event. If the line before has the same call, that
+// one gets the event.
 func (h hookFile) brief(calls, event string) {
 	last := len(h.shown) - 1
 	if last < 0 { // the change failed

@@ -199,7 +199,7 @@ type track struct {
 	due     time.Time // when it may be sent
 }
 
-// see takes in the states of all groups. A new state is pending, unless it is old or a person caused it.
+// see takes in the states of all groups. A change is to be told, unless a person made it or it is old.
 func (t *tracker) see(now time.Time, groups map[string]*account.Group) {
 	seen := make(map[string]*track, len(groups))
 	for id, f := range groups {

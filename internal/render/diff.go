@@ -20,7 +20,7 @@ import (
 //	+ added text
 //	- removed text
 //
-// A line says [What] changed where its sign does not. others may have the list that replaced it.
+// Where the sign does not say enough, [What] follows. others may have the list that replaced this one.
 func Diff(before, after todo.Snapshot, others ...todo.Snapshot) (lines []string) {
 	lines = Besides(before, after, others...)
 	for _, d := range todo.Diff(before, after) {

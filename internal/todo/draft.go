@@ -250,8 +250,8 @@ func (d *Draft) Put(view View, lines ...Line) (unknown []string) {
 	for n, line := range lines {
 		at, isKnown := places[line.ID]
 		if isKnown && view.Keys && line.Text != "" {
-			// On a list whose items have keys from agents, a line with the id of an item without a key means a new
-			// item, unless it also has that item's text.
+			// Agents' keys may equal our ids. Where items have keys, an id means an item without one only with its
+			// text; else the line is a new item.
 			item := d.next.Items[at]
 			isKnown = item.Key != "" || item.isNamed(line.Text) ||
 				!slices.ContainsFunc(d.next.Items, func(i Item) bool { return i.Key != "" })

@@ -108,7 +108,7 @@ func onShown(do func(*model, todo.Snapshot)) func(*model) {
 	}
 }
 
-// pressSearch edits the filter, and reports whether the key has no other meaning. The board follows each key.
+// pressSearch edits the filter, which acts at once. It returns false for a key that works as usual, like Up.
 func (m *model) pressSearch(k key) bool {
 	switch {
 	case k == "Enter":

@@ -330,7 +330,7 @@ func (i *Issuer) discover() (*oidc.Provider, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.found == nil && time.Since(i.lastTry) >= retryInterval {
-		// Other callers wait for this request, so it must not be cancelled with the request of its caller.
+		// Other callers wait for this answer too, so no caller's context may cancel the request.
 		seldom := newClient(rate.NewLimiter(rate.Every(keysInterval), firstRequests))
 		i.found, i.tryError = oidc.NewProvider(oidc.ClientContext(context.Background(), seldom), i.URL)
 		i.lastTry = time.Now()

@@ -45,8 +45,8 @@ var seed = maphash.MakeSeed()
 // maxTries is how often a change is run that lost its connection or a race.
 const maxTries = 10
 
-// raced reports whether a transaction failed only because of a concurrent one. That one is another program's, since
-// transactions of this program wait for each other, or another principal's that used the same id for a new row.
+// raced reports whether a transaction failed only because of a concurrent one: another program's, or another
+// principal's that used the same id for a new row. Updates of one principal wait for each other.
 func raced(err error) bool {
 	refused, ok := errors.AsType[*pgconn.PgError](err)
 	codes := []string{"40P01", "40001", "23505"} // deadlock, serialization failure, unique violation

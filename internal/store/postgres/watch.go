@@ -15,8 +15,8 @@ const (
 	// aliveFor is how long a process counts as alive after it renewed its row, which it does every sayAliveEvery.
 	aliveFor      = 30 * time.Second
 	sayAliveEvery = aliveFor / 3
-	// aliveAge is how long Alive takes a process for alive that was so. It asks earlier for one that was not, since that
-	// may have begun meanwhile.
+	// Alive asks again about a process that was alive after aliveAge, and about one that was not after deadAge: it may
+	// have begun meanwhile.
 	aliveAge, deadAge = time.Second, 20 * time.Millisecond
 )
 

@@ -76,7 +76,7 @@ const (
 	chatColumns    = `id, principal, member, used, ended, body`
 )
 
-// whole returns an expression that is true for a row with the checksum of its columns. The prefix names the row.
+// whole returns an expression that is true if a row's checksum is that of its columns. The prefix names the row.
 func (d Dialect) whole(prefix, columns string) string {
 	if d.Sum == "" {
 		return `TRUE`
