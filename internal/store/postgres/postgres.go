@@ -1,9 +1,10 @@
 // Package postgres implements board.Store in a PostgreSQL database, which any number of servers share. It keeps every
 // promise of board.Store: an acknowledged save is committed, as durable as the database's synchronous_commit makes it.
 //
-// All tables are in the schema todo_mcp, which [Open] creates. An update is a transaction; those of one principal run one
-// after the other. Mostly it takes two round trips: one begins it and reads, one stores and commits. A server notifies others of its saves after
-// the commit, at most once in [noticeInterval]; if a notice is lost, they read soon after (see board.Board).
+// All tables are in the schema todo_mcp, which [Open] creates. An update is a transaction; those of one principal run
+// one after the other. Mostly it takes two round trips: one begins it and reads, one stores and commits. A server
+// notifies others of its saves after the commit, at most once in [noticeInterval]; if a notice is lost, they read soon
+// after (see board.Board).
 package postgres
 
 import (
