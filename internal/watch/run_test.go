@@ -125,17 +125,17 @@ func TestTerminalRestored(t *testing.T) {
 
 // At the start who works is on the screen, at the cursor, however many lists were left open.
 func TestStartsAtWhoWorks(t *testing.T) {
-	lists, standings := []todo.Snapshot{list("busy", 100, 1, time.Hour, "in_progress Ship")}, []account.ListState(nil)
+	lists, standings := []todo.Snapshot{list("busy", 100, 1, time.Hour, "i:Ship")}, []account.ListState(nil)
 	for i := range 30 {
 		id := fmt.Sprint("left", i)
-		lists = append(lists, list(id, int64(i), 1, 2*time.Minute, "pending a"))
+		lists = append(lists, list(id, int64(i), 1, 2*time.Minute, "p:a"))
 		standings = append(standings, account.ListState{List: id, Standing: todo.Standing{State: todo.LeftOpen}})
 	}
 	more, ended, c := make(chan struct{}), make(chan struct{}), newTerminal()
 	source := scripted{standings: standings, follow: func(show func([]todo.Snapshot, bool), _ func(error)) error {
 		show(lists, true)
 		<-more
-		show([]todo.Snapshot{list("busy", 101, 2, 0, "in_progress Ship", "pending Celebrate")}, false)
+		show([]todo.Snapshot{list("busy", 101, 2, 0, "i:Ship p:Celebrate")}, false)
 		<-ended
 		return nil
 	}}
@@ -192,7 +192,7 @@ func TestPlain(t *testing.T) {
 func TestPlainLost(t *testing.T) {
 	var out, errOut strings.Builder
 	history := releaseHistory()
-	ended := list("release", 12, 4, time.Minute, "completed Write tests", "failed Ship 发布 🚀|", "blocked Wait|for Ann")
+	ended := list("release", 12, 4, time.Minute, "c:Write tests f:Ship 发布 🚀| b:Wait|for Ann")
 	ended.Items = append(ended.Items, history[2].Items[2])
 	away, back, gone := ended, ended, ended
 	away.Revision, away.Archived, away.ReplacedBy = 5, true, "next-plan"

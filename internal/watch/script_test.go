@@ -188,11 +188,7 @@ func listOf(text string) []todo.Snapshot {
 	if err != nil {
 		panic(err)
 	}
-	var items []string
-	for _, i := range chattest.ParsePlan(parts[2]) {
-		items = append(items, string(i.Status)+" "+i.Text)
-	}
-	s := list(strings.TrimLeft(parts[0], "*/"), revision, revision, 0, items...)
+	s := list(strings.TrimLeft(parts[0], "*/"), revision, revision, 0, parts[2])
 	s.Writer.Person = strings.HasPrefix(parts[0], "*")
 	if strings.HasPrefix(parts[0], "/") {
 		s = subList(s, "main")
@@ -201,30 +197,30 @@ func listOf(text string) []todo.Snapshot {
 }
 
 func fixtures() map[string][]todo.Snapshot {
-	long := "in_progress the forty-first, whose text is so long that it takes more than a line"
-	away := list("away", 2, 2, time.Hour, "completed a", "completed b", "pending c")
+	long := "i:the forty-first, whose text is so long that it takes more than a line"
+	away := list("away", 2, 2, time.Hour, "c:a c:b p:c")
 	away.Archived = true
-	replaced, filling, bare := list("old plan", 1, 2, 0, "pending a"), list("filling", 2, 1, 0), list("bare", 3, 1, 0)
+	replaced, filling, bare := list("old plan", 1, 2, 0, "p:a"), list("filling", 2, 1, 0, ""), list("bare", 3, 1, 0, "")
 	replaced.Archived, replaced.ReplacedBy = true, "next plan"
 	var forty []todo.Snapshot
 	for i := range 40 {
-		forty = append(forty, list(fmt.Sprintf("list%02d", i), int64(i), 1, 0, "in_progress x"))
+		forty = append(forty, list(fmt.Sprintf("list%02d", i), int64(i), 1, 0, "i:x"))
 	}
-	fresh := list("fresh", 100, 1, 0, "in_progress new")
+	fresh := list("fresh", 100, 1, 0, "i:new")
 	fresh.List.Created = noon().Add(-2 * time.Hour)
 	return map[string][]todo.Snapshot{
 		"none":     nil,
 		"example":  exampleLists(),
 		"release":  releaseHistory(),
-		"gone":     {list("gone", 1, 1, 0, "pending x")},
+		"gone":     {list("gone", 1, 1, 0, "p:x")},
 		"away":     {away},
-		"words":    {list("long", 1, 1, 0, "in_progress "+strings.Repeat("many words ", 20))},
-		"long":     {list("long", 1, 1, 0, append(append(numbered(40, "completed"), long), numbered(20, "pending")...)...)},
-		"old":      {list("old", 6, 2, 50*time.Hour, "completed long ago"), list("older", 5, 2, 80*time.Hour, "completed longer ago")},
-		"plans":    {replaced, filling, bare, list("next plan", 4, 1, 0, "pending b")},
+		"words":    {list("long", 1, 1, 0, "i:"+strings.Repeat("many words ", 20))},
+		"long":     {list("long", 1, 1, 0, numbered(40, "c")+long+" "+numbered(20, "p"))},
+		"old":      {list("old", 6, 2, 50*time.Hour, "c:long ago"), list("older", 5, 2, 80*time.Hour, "c:longer ago")},
+		"plans":    {replaced, filling, bare, list("next plan", 4, 1, 0, "p:b")},
 		"forty":    forty,
 		"fresh":    {fresh},
-		"group":    {list("main", 1, 1, 0, "pending Ship"), subList(list("helper", 2, 1, 0, "in_progress look"), "main"), list("other", 3, 1, 0, "pending Rest")},
+		"group":    {list("main", 1, 1, 0, "p:Ship"), subList(list("helper", 2, 1, 0, "i:look"), "main"), list("other", 3, 1, 0, "p:Rest")},
 		"handed":   handedHistory(),
 		"mirrored": {mirrored()},
 	}
@@ -235,10 +231,10 @@ func fixtures() map[string][]todo.Snapshot {
 func handedHistory() []todo.Snapshot {
 	const when, everybody = "Ship when Ann says so", "Celebrate with everybody who helped"
 	h := []todo.Snapshot{
-		list("handed", 20, 1, time.Hour, "in_progress Write tests", "pending Ship", "pending Celebrate"),
-		list("handed", 21, 2, 50*time.Minute, "in_progress Write tests", "pending "+when, "pending "+everybody),
-		list("handed", 22, 3, 40*time.Minute, "in_progress Write tests", "pending Ship", "pending "+everybody),
-		list("handed", 23, 4, 4*time.Minute, "completed Write tests", "pending Ship", "pending "+everybody),
+		list("handed", 20, 1, time.Hour, "i:Write tests p:Ship p:Celebrate"),
+		list("handed", 21, 2, 50*time.Minute, "i:Write tests p:"+when+" p:"+everybody),
+		list("handed", 22, 3, 40*time.Minute, "i:Write tests p:Ship p:"+everybody),
+		list("handed", 23, 4, 4*time.Minute, "c:Write tests p:Ship p:"+everybody),
 	}
 	for i := range h {
 		h[i].Writer.Person = i%2 == 1
@@ -253,7 +249,7 @@ func handedHistory() []todo.Snapshot {
 
 // mirrored is a list that its agent keeps elsewhere.
 func mirrored() todo.Snapshot {
-	s := list("mirrored", 1, 2, time.Minute, "in_progress Write", "pending Ship")
+	s := list("mirrored", 1, 2, time.Minute, "i:Write p:Ship")
 	s.List.Mirrored = true
 	s.Items[1].Owner, s.Items[1].WaitsFor = "reader", "1"
 	return s
@@ -261,15 +257,13 @@ func mirrored() todo.Snapshot {
 
 func noon() time.Time { return time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC) }
 
-// list returns a snapshot written ago before noon. Each of items is "status
-// text", or "status text|reason".
-func list(id string, seq, revision int64, ago time.Duration, items ...string) todo.Snapshot {
+// list returns a snapshot of a plan in short, written ago before noon. Behind a bar in a text stands the reason.
+func list(id string, seq, revision int64, ago time.Duration, plan string) todo.Snapshot {
 	s := todo.Snapshot{List: todo.List{ID: id, Name: id, Client: "claude-code", Workspace: "/src/acme-web", Created: noon().Add(-ago - time.Hour)},
 		Revision: revision, Seq: seq, Updated: noon().Add(-ago), Worked: noon().Add(-ago), Writer: todo.Writer{Client: "claude-code", Variant: "TodoWrite"}}
-	for i, line := range items {
-		status, text, _ := strings.Cut(line, " ")
-		text, reason, _ := strings.Cut(text, "|")
-		item := todo.Item{ID: fmt.Sprint(i + 1), Text: text, Reason: reason, Status: todo.Status(status)}
+	for i, item := range chattest.ParsePlan(strings.TrimSpace(plan)) {
+		item.ID = fmt.Sprint(i + 1)
+		item.Text, item.Reason, _ = strings.Cut(item.Text, "|")
 		if item.Status == todo.InProgress {
 			item.Started = s.Updated
 		}
@@ -291,19 +285,20 @@ func subList(s todo.Snapshot, parent string) todo.Snapshot {
 	return s
 }
 
-func numbered(n int, status string) (items []string) {
+// numbered returns a plan in short of n steps, which more items may follow.
+func numbered(n int, status string) (plan string) {
 	for i := range n {
-		items = append(items, fmt.Sprintf("%s step %d", status, i+1))
+		plan += fmt.Sprintf("%s:step %d ", status, i+1)
 	}
-	return items
+	return plan
 }
 
 // releaseHistory returns the revisions of one list; the second is a person's.
 func releaseHistory() []todo.Snapshot {
 	h := []todo.Snapshot{
-		list("release", 1, 1, time.Hour, "in_progress Write tests", "pending Ship", "pending Celebrate"),
-		list("release", 4, 2, 20*time.Minute, "completed Write tests", "in_progress Ship", "pending Celebrate"),
-		list("release", 9, 3, 4*time.Minute, "completed Write tests", "in_progress Ship 发布 🚀"),
+		list("release", 1, 1, time.Hour, "i:Write tests p:Ship p:Celebrate"),
+		list("release", 4, 2, 20*time.Minute, "c:Write tests i:Ship p:Celebrate"),
+		list("release", 9, 3, 4*time.Minute, "c:Write tests i:Ship 发布 🚀"),
 	}
 	h[1].Writer = todo.Writer{Client: "todo-mcp", Variant: "watch", Person: true}
 	h[2].Items = append(h[2].Items, todo.Item{ID: "4", Text: "Tell everybody", Status: todo.Pending})
@@ -313,15 +308,15 @@ func releaseHistory() []todo.Snapshot {
 func exampleLists() []todo.Snapshot {
 	return []todo.Snapshot{
 		releaseHistory()[2],
-		list("website", 8, 5, 2*time.Hour, append(numbered(12, "completed"), "in_progress build the footer", "pending check it")...),
-		inFolder("/src/billing-api", list("為替レートのキャッシュを追加する", 12, 2, 90*time.Second, "completed 調べる", "in_progress テストを書く", "pending 仕上げる")),
-		inFolder("/src/billing-api", list("flaky", 11, 2, 6*time.Minute, "completed Reproduce", "blocked Decide|Which browser may go?", "pending Mend")),
-		list("settled", 7, 2, 3*time.Hour, numbered(9, "completed")...),
-		list("half", 13, 2, 2*time.Hour, "completed a", "failed b", "cancelled c"),
-		list("old", 6, 2, 50*time.Hour, "completed long ago"),
-		inFolder("/src/vendors", list("forgotten", 5, 2, 90*time.Hour, "in_progress still open", "pending never begun")),
-		subList(list("researcher", 10, 1, time.Minute, "in_progress read the papers", "pending sum up"), "release"),
-		subList(list("reviewer", 3, 1, 30*time.Minute, "completed review"), "release"),
+		list("website", 8, 5, 2*time.Hour, numbered(12, "c")+"i:build the footer p:check it"),
+		inFolder("/src/billing-api", list("為替レートのキャッシュを追加する", 12, 2, 90*time.Second, "c:調べる i:テストを書く p:仕上げる")),
+		inFolder("/src/billing-api", list("flaky", 11, 2, 6*time.Minute, "c:Reproduce b:Decide|Which browser may go? p:Mend")),
+		list("settled", 7, 2, 3*time.Hour, numbered(9, "c")),
+		list("half", 13, 2, 2*time.Hour, "c:a f:b x:c"),
+		list("old", 6, 2, 50*time.Hour, "c:long ago"),
+		inFolder("/src/vendors", list("forgotten", 5, 2, 90*time.Hour, "i:still open p:never begun")),
+		subList(list("researcher", 10, 1, time.Minute, "i:read the papers p:sum up"), "release"),
+		subList(list("reviewer", 3, 1, 30*time.Minute, "c:review"), "release"),
 	}
 }
 

@@ -257,13 +257,13 @@ func FuzzFrame(f *testing.F) {
 		if len(keys) > len(everywhere)+20 {
 			return // more show nothing new
 		}
-		l := list("one", 2, 2, 0, "in_progress a", "pending b", "blocked c")
+		l := list("one", 2, 2, 0, "i:a p:b b:c")
 		l.Items[0].Text, l.Items[0].Active, l.Items[1].Text, l.Items[2].Reason = text, other, other, text
 		l.List.Name, l.List.Workspace, l.GivenTitle = other, text, text
 		l.List.Client, l.Writer = text, todo.Writer{Client: text, Variant: other}
-		before := list("one", 1, 1, 0, "pending z")
+		before := list("one", 1, 1, 0, "p:z")
 		before.Items[0].Text = other
-		child := subList(list("two", 3, 1, 0, "blocked d"), l.List.ID)
+		child := subList(list("two", 3, 1, 0, "b:d"), l.List.ID)
 		child.List.Agent, child.Items[0].Reason = text, other
 		l.List.Chat = other
 		m := modelWith(int(width), int(height), l, child)
