@@ -54,7 +54,7 @@ func TestProgram(t *testing.T) {
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"+
 		servertest.Call(2, "TodoWrite", servertest.Todos("pending", "Write the lexer", "Ship"))+"\n"), "Todo list updated")
 	checktest.Check(t, checktest.Err(os.Stat(filepath.Join(home(), "AppData", "Local", "todo-mcp", "todo.db"))))
-	expect(t, program(t, "", "lists"), "Write the lexer  0/2")
+	expect(t, program(t, "", "lists"), "Write the lexer +1  0/2")
 	expect(t, program(t, "", "show"), "[ ] #1 Write the lexer", "[ ] #2 Ship")
 	expect(t, program(t, "", "check"), "all as they were written")
 	expect(t, program(t, "", "doctor", "--addr", "127.0.0.1:0"), `✓ store     C:\users\`, "Problems: 0, warnings: 0.")
