@@ -34,10 +34,7 @@ func (s *Store) BackUp(ctx context.Context, to string, found func(problem string
 	if err := os.WriteFile(part, nil, 0o600); err != nil { // SQLite writes into an empty file
 		return 0, err
 	}
-	db, err := openDatabase(s.path, 1, "mode=rw", "busy_timeout(10000)", "synchronous(FULL)", "fullfsync(1)")
-	if err != nil {
-		return 0, err
-	}
+	db := openDatabase(s.path, 1, "mode=rw", "busy_timeout(10000)", "synchronous(FULL)", "fullfsync(1)")
 	_, err = db.ExecContext(ctx, `VACUUM INTO ?`, part) // which syncs the copy
 	if err = errors.Join(describe(s.path, err), db.Close()); err != nil {
 		return 0, err
@@ -152,11 +149,8 @@ func (s *Store) Check(ctx context.Context, found func(problem string)) (revision
 func (s *Store) Unsafe(context.Context) (warning string, err error) { return "", nil }
 
 // Compact gives the space of removed lists back to the file system, in steps of milliseconds. Others write in between.
-func (s *Store) Compact(ctx context.Context) error {
-	db, err := openDatabase(s.path, 1, "mode=rw", "busy_timeout(10000)", "synchronous(FULL)")
-	if err != nil {
-		return fmt.Errorf("compact store: %w", err)
-	}
+func (s *Store) Compact(ctx context.Context) (err error) {
+	db := openDatabase(s.path, 1, "mode=rw", "busy_timeout(10000)", "synchronous(FULL)")
 	statements := &statements{db: db}
 	for before, now := math.MaxInt, 0; err == nil; before = now {
 		err = db.QueryRowContext(ctx, `PRAGMA freelist_count`).Scan(&now)

@@ -131,10 +131,7 @@ func openReader(ctx context.Context, path string, info fs.FileInfo) (*file, erro
 const maxReaders = 4
 
 func openReaderAs(ctx context.Context, mode, path string, info fs.FileInfo) (*file, error) {
-	db, err := openDatabase(path, maxReaders, mode, "busy_timeout(100)", "query_only(1)")
-	if err != nil {
-		return nil, err
-	}
+	db := openDatabase(path, maxReaders, mode, "busy_timeout(100)", "query_only(1)")
 	version, err := schemaOf(ctx, db)
 	if err == nil && version > 0 {
 		return newFile(db, path, info), nil
@@ -157,10 +154,7 @@ func openWriter(ctx context.Context, path string, pragmas []string, say func(tex
 	// fullfsync matters only on macOS, where fsync does not reach the disk.
 	settings := append([]string{"busy_timeout(200)", "synchronous(FULL)", "fullfsync(1)", "checkpoint_fullfsync(1)", "temp_store(MEMORY)",
 		fmt.Sprintf("journal_size_limit(%d)", maxLog)}, pragmas...)
-	db, err := openDatabase(path, 1, "mode=rw", settings...)
-	if err != nil {
-		return nil, err
-	}
+	db := openDatabase(path, 1, "mode=rw", settings...)
 	if err := makeSchema(ctx, db, path, say); err != nil {
 		return nil, errors.Join(describe(path, err), db.Close())
 	}
@@ -207,19 +201,16 @@ func publish(path string) error {
 var removeLeftover, syncFolder = os.Remove, atomicfile.SyncFolder
 
 // openDatabase returns the database at path. Its connections are opened at their first use.
-func openDatabase(path string, connections int, mode string, pragmas ...string) (*sql.DB, error) {
+func openDatabase(path string, connections int, mode string, pragmas ...string) *sql.DB {
 	u := url.URL{Scheme: "file", Path: filepath.ToSlash(path)}
 	if filepath.VolumeName(path) != "" {
 		u.Path = "/" + u.Path
 	}
 	u.RawQuery = mode + "&" + url.Values{"_pragma": pragmas}.Encode()
-	db, err := sql.Open("sqlite", u.String())
-	if err != nil {
-		return nil, fmt.Errorf("open store: %w", err)
-	}
+	db, _ := sql.Open("sqlite", u.String()) // fails only for an unknown driver
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
-	return db, nil
+	return db
 }
 
 // describe wraps err with the path and, for a file that cannot be used, with what the user can do. It returns nil for nil.
