@@ -165,7 +165,7 @@ func writePage(w http.ResponseWriter, r *edge.Request, most int, name string, en
 		p, looked := newPage(limit, most), 0
 		for e, err := range entries {
 			if p.full = looked == maxListed; err == nil && !p.full && e.form != nil {
-				err = p.add(e.form)
+				p.add(e.form)
 			}
 			if err != nil || p.full {
 				return p, err
@@ -198,15 +198,11 @@ func newPage(limit int64, most int) *page {
 }
 
 // add adds the form of a revision.
-func (p *page) add(form any) error {
-	data, err := json.Marshal(form)
-	if err != nil {
-		return edge.Internal(fmt.Errorf("encode revision: %w", err))
-	}
+func (p *page) add(form any) {
+	data, _ := json.Marshal(form) // cannot fail: no year above 9999 can be stored
 	if p.full = len(p.forms) >= p.limit || len(p.forms) > 0 && p.size+len(data) > p.most; !p.full {
 		p.forms, p.size = append(p.forms, data), p.size+len(data)
 	}
-	return nil
 }
 
 // link sets the header Link (RFC 8288) to another page of the answer: the query with the parameter cursor set to at.

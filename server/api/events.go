@@ -338,9 +338,8 @@ func (a *workspaceAnswer) addHistory(r *edge.Request, wanted string, newest todo
 			return 0, err
 		}
 		block := blockOf(s, blockID(s))
-		err = p.add(historyAnswer{ID: fmt.Sprintf("session-history-%d", n+1), Type: "ai_answer", Blocks: []toolUse{block}})
-		if err != nil || p.full {
-			return int64(n) + 2, err
+		if p.add(historyAnswer{ID: fmt.Sprintf("session-history-%d", n+1), Type: "ai_answer", Blocks: []toolUse{block}}); p.full {
+			return int64(n) + 2, nil
 		}
 		block.Message = ""
 		a.Messages = append(a.Messages, historyMessage{Role: "assistant", Content: []toolUse{block}, ToolCalls: []toolUse{}})

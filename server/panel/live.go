@@ -246,6 +246,6 @@ func (p *Panel) update(ctx context.Context, lists board.Lists, k sharedKey, pers
 		}
 		c.Pieces, u.version = map[string]string{"main": drawn(page.main())}, page.version
 	}
-	u.event, err = sse.Encode(sse.Event{ID: c.Seq, Name: "list", Data: c})
-	return u, err
+	u.event = sse.Encode(sse.Event{ID: c.Seq, Name: "list", Data: c})
+	return u, nil
 }

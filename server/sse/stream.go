@@ -77,17 +77,11 @@ type Event struct {
 	Data any    // sent as JSON on one line
 }
 
-// Send writes events, or none if one cannot be encoded. Any other error means that the stream has ended.
-func (s *Stream) Send(events ...Event) error {
-	data, err := Encode(events...)
-	if err != nil {
-		return err
-	}
-	return s.SendEncoded(data)
-}
+// Send writes events. An error means that the stream has ended.
+func (s *Stream) Send(events ...Event) error { return s.SendEncoded(Encode(events...)) }
 
 // Encode returns events as [Stream.SendEncoded] sends them.
-func Encode(events ...Event) ([]byte, error) {
+func Encode(events ...Event) []byte {
 	var b bytes.Buffer
 	data := json.NewEncoder(&b) // it ends with a line break
 	data.SetEscapeHTML(false)   // HTML would be half as long again
@@ -99,12 +93,10 @@ func Encode(events ...Event) ([]byte, error) {
 			fmt.Fprintf(&b, "event: %s\n", e.Name)
 		}
 		b.WriteString("data: ")
-		if err := data.Encode(e.Data); err != nil {
-			return nil, fmt.Errorf("encode event: %w", err)
-		}
+		_ = data.Encode(e.Data) // cannot fail: no year above 9999 can be stored, and all else has a form
 		b.WriteByte('\n')
 	}
-	return b.Bytes(), nil
+	return b.Bytes()
 }
 
 // SendEncoded writes events of [Encode]. Before the first ones it writes the header. It writes even after the stream
@@ -207,7 +199,7 @@ type Events[K comparable] struct{ Shared[K, []byte] }
 
 // Send sends the events of a key on a stream, as [Stream.Send] does. events must return the same for the same key.
 func (s *Events[K]) Send(stream *Stream, key K, events func() []Event) error {
-	data, err := s.Get(stream.ctx, key, func() ([]byte, error) { return Encode(events()...) })
+	data, err := s.Get(stream.ctx, key, func() ([]byte, error) { return Encode(events()...), nil })
 	if err != nil {
 		return err
 	}
