@@ -40,7 +40,7 @@ type Config struct {
 	Structured Structured // which clients get structured content; empty means [StructuredAuto]
 	Texts      *prompts.Texts
 	Version    string
-	List       string // the name of the list that the user chose for this process; may be empty
+	List       string // the name of the list that the user chose for this process, see [todo.CheckName]; may be empty
 	// Panel is the panel's address, which the instructions give models for their users; empty for none. A server that
 	// serves the panel itself may set Panel between [New] and the first message. The instructions then lack it, since
 	// people who added the server by its address know it; the app page and the server's description have it.
@@ -80,17 +80,12 @@ type Server struct {
 	proved        atomic.Pointer[proved]
 }
 
-// New returns a server, which must be closed. It returns an error for an invalid list name.
-func New(c Config) (*Server, error) {
+// New returns a server, which must be closed.
+func New(c Config) *Server {
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
 	// This leaves the store time to close within the ten seconds after which service managers and hosts kill.
 	c.StopTimeout = cmp.Or(c.StopTimeout, 8*time.Second)
-	if c.List != "" {
-		if err := todo.CheckName(c.List); err != nil {
-			return nil, err
-		}
-	}
 	c.Subscriptions.Board = c.Board
 	s := &Server{Config: c, subscriptions: subscriptions.New(c.Subscriptions), refusals: rate.Sometimes{Interval: time.Minute}}
 	hooks := &mcpserver.Hooks{}
@@ -118,7 +113,7 @@ func New(c Config) (*Server, error) {
 	s.addResources()
 	s.addCard()
 	s.addPrompts()
-	return s, nil
+	return s
 }
 
 // Close ends all subscriptions.
@@ -132,16 +127,12 @@ func (s *Server) published() []*tools.Tool {
 	return slices.DeleteFunc(slices.Clone(s.Tools), func(t *tools.Tool) bool { return !slices.Contains(s.Publish, t.Name) })
 }
 
-// CheckPublish returns an error unless names has at least one element and each is the name of a tool, "all" or
-// "auto". The error lists what is allowed.
-func CheckPublish(names []string) error {
-	odd := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		return name == "auto" || name == "all" || slices.Contains(tools.Names(), name)
-	})
-	if len(odd) > 0 || len(names) == 0 {
-		return fmt.Errorf("no tool %q: allowed are auto, all, or a list of %v", strings.Join(odd, ","), tools.Names())
+// CheckPublish returns an error unless name is that of a tool, "all" or "auto". The error lists what is allowed.
+func CheckPublish(name string) error {
+	if name == "auto" || name == "all" || slices.Contains(tools.Names(), name) {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("no tool %q: allowed are auto, all, or a list of %v", name, tools.Names())
 }
 
 // usualTool is the tool that "auto" lists to an unknown client, and in the sessionless protocol: most models know it,

@@ -41,7 +41,7 @@ func New(t testing.TB, st board.Store, edit func(*server.Config)) *server.Server
 	if edit != nil {
 		edit(&c)
 	}
-	s := checktest.Must(server.New(c))(t)
+	s := server.New(c)
 	t.Cleanup(func() { s.Close(); b.Close() })
 	return s
 }

@@ -434,7 +434,7 @@ func parsePublicURL(text string) (string, error) {
 	return text, err
 }
 
-func parseTool(name string) (string, error) { return name, server.CheckPublish([]string{name}) }
+func parseTool(name string) (string, error) { return name, server.CheckPublish(name) }
 
 func parseOrigin(origin string) (string, error) {
 	return origin, http.NewCrossOriginProtection().AddTrustedOrigin(origin)

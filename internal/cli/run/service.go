@@ -87,9 +87,7 @@ func (a *service) open(ctx context.Context, replica bool) (s *server.Server, err
 	if err != nil {
 		return nil, err
 	}
-	if s, err = server.New(config); err != nil {
-		return nil, err
-	}
+	s = server.New(config)
 	a.ends = append(a.ends, s.Close)
 	if a.Audit != nil {
 		err = a.Audit.Check()
@@ -202,10 +200,7 @@ func (a *service) sidePanel(ctx context.Context, b *board.Board, first net.Liste
 		return err
 	}
 	config.List = "" // it applies to the stdio client only
-	s, err := server.New(config)
-	if err != nil {
-		return err
-	}
+	s := server.New(config)
 	if a.panel != "" {
 		fmt.Fprintf(a.Stderr, "todo-mcp: the panel is at %s\n", a.panel)
 	}

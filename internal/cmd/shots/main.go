@@ -97,7 +97,7 @@ func newServer(b *board.Board) (*server.Server, error) {
 		return nil, err
 	}
 	return server.New(server.Config{Board: b, Tools: tools.New(tools.Defaults()), Publish: []string{"all"}, Texts: texts, Version: "shots",
-		SessionKey: func() []byte { return bytes.Repeat([]byte("k"), 32) }})
+		SessionKey: func() []byte { return bytes.Repeat([]byte("k"), 32) }}), nil
 }
 
 // browser starts headless Chromium and returns a context for it, which ends
