@@ -35,10 +35,7 @@ type Texts struct {
 // empty, replace embedded ones. The error names a file in dir that cannot be read, is empty, or has a mark such as
 // {{goal}} that the embedded file lacks.
 func New(dir, language string) (t *Texts, err error) {
-	t = &Texts{Language: language, files: make(map[string]string)}
-	if t.Words, err = WordsIn(language); err != nil {
-		return nil, err
-	}
+	t = &Texts{Language: language, Words: WordsIn(language), files: make(map[string]string)}
 	if err := t.read(embedded, false); err != nil {
 		return nil, err
 	}
@@ -196,14 +193,11 @@ type Words struct {
 func Languages() []string { return []string{"en", "zh", "vi"} }
 
 // WordsIn returns the words in a language, which must be one of [Languages].
-func WordsIn(language string) (*Words, error) {
-	data, err := embedded.ReadFile("words/" + language + ".json")
-	if err != nil {
-		return nil, fmt.Errorf("no words in language %q: allowed are %s", language, strings.Join(Languages(), ", "))
-	}
+func WordsIn(language string) *Words {
+	data, _ := embedded.ReadFile("words/" + language + ".json")
 	w := new(Words)
 	if err := json.Unmarshal(data, w); err != nil {
-		return nil, fmt.Errorf("read words %s: %w", language, err)
+		panic(err) // the program was built wrong
 	}
-	return w, nil
+	return w
 }

@@ -117,7 +117,7 @@ func TestAdviceOfTheBoardCanBeFollowed(t *testing.T) {
 			before.Writes("c:A i:B p:C")
 			left := checktest.Must(s.Server.Board.As("").Load(t.Context(), before.Current(), 0))(t)
 			for _, language := range prompts.Languages() {
-				words := checktest.Must(prompts.WordsIn(language))(t)
+				words := prompts.WordsIn(language)
 				if told := tools.Reminder(words, left, words.Earlier, words.GoOnEarlier); strings.Contains(told, left.List.ID) || !strings.HasSuffix(told, "\n"+words.GoOnEarlier) {
 					t.Errorf("%s: %s", language, told)
 				}
@@ -152,7 +152,7 @@ func TestAdviceNamesWhatSchemasHave(t *testing.T) {
 		known[tool.Name] = true
 	}
 	for _, language := range prompts.Languages() {
-		words := checktest.Must(prompts.WordsIn(language))(t)
+		words := prompts.WordsIn(language)
 		sentences := map[string]string{}
 		for field, text := range reflect.ValueOf(*words).Fields() {
 			sentences[field.Name] = text.String()

@@ -173,8 +173,7 @@ func TestWords(t *testing.T) {
 		return out.String()
 	}
 	load := func(lang string) map[string]string {
-		w := checktest.Must(prompts.WordsIn(lang))(t)
-		data, _ := json.Marshal(w)
+		data, _ := json.Marshal(prompts.WordsIn(lang))
 		var m map[string]string
 		checktest.Check(t, json.Unmarshal(data, &m))
 		return m
@@ -186,9 +185,6 @@ func TestWords(t *testing.T) {
 				t.Errorf("%s %s: %q is empty or has other verbs than %q", lang, key, sentence, want[key])
 			}
 		}
-	}
-	if _, err := prompts.WordsIn("xx"); err == nil || !strings.Contains(err.Error(), "en, zh, vi") {
-		t.Errorf("error = %v, should name the languages", err)
 	}
 }
 

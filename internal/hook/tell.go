@@ -25,18 +25,13 @@ func (e Event) tell(ctx context.Context, lists board.Lists, say saying, of ...bo
 	if len(of) == 0 {
 		of = []board.Conversation{e.chat(), e.mirrors()}
 	}
-	words, err := prompts.WordsIn(cmp.Or(e.Language, prompts.Languages()[0]))
+	words := prompts.WordsIn(cmp.Or(e.Language, prompts.Languages()[0]))
 	for _, c := range of {
-		if err != nil {
-			return "", err
+		if text, err := say(words, board.Target{Conversation: c}); text != "" || board.PassOver(err) != nil {
+			return text, err
 		}
-		text, failed := say(words, board.Target{Conversation: c})
-		if text != "" {
-			return text, failed
-		}
-		err = board.PassOver(failed)
 	}
-	return "", err
+	return "", nil
 }
 
 func (e Event) hasOpen(ctx context.Context, lists board.Lists) (has bool, err error) {

@@ -132,11 +132,7 @@ var (
 
 // beginning returns what stands before the first value in a text.
 func beginning(text func(*prompts.Words) string) string {
-	w, err := prompts.WordsIn("en")
-	if err != nil {
-		panic(err)
-	}
-	before, _, _ := strings.Cut(text(w), "%")
+	before, _, _ := strings.Cut(text(prompts.WordsIn("en")), "%")
 	return before
 }
 
