@@ -3,8 +3,6 @@ package hook
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"regexp"
 	"slices"
 	"strings"
@@ -135,8 +133,7 @@ func (e Event) finish(ctx context.Context, lists board.Lists) (string, error) {
 		if err != nil || len(open) == 0 || list.Archived {
 			return "", err
 		}
-		digest := sha256.Sum256([]byte(strings.Join(open, "\n")))
-		told, err := lists.Claim(ctx, list.List, "finish "+hex.EncodeToString(digest[:]), board.KeyAge)
+		told, err := lists.Claim(ctx, list.List, "finish "+todo.Digest(strings.Join(open, "\n")), board.KeyAge)
 		if err != nil || !told.IsZero() {
 			return "", err
 		}

@@ -4,7 +4,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -60,8 +59,7 @@ func (p Place) Spool(getenv func(string) string) string {
 		file, _ := filepath.EvalSymlinks(p.File) // empty if it is not there
 		return cmp.Or(file, p.File) + sqlite.SpoolSuffix
 	case p.URL != "" && err == nil:
-		sum := sha256.Sum256([]byte(p.URL))
-		return filepath.Join(dir, fmt.Sprintf("events-%x", sum[:8]))
+		return filepath.Join(dir, "events-"+todo.Digest(p.URL)[:16])
 	}
 	return ""
 }

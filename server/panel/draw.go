@@ -3,8 +3,6 @@ package panel
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -283,10 +281,7 @@ func placeOf(f *account.Group, now time.Time) string {
 	return digestOf(fmt.Sprint(state, f.Main.Archived, today, f.Main.List.Workspace))
 }
 
-func digestOf(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:6])
-}
+func digestOf(text string) string { return todo.Digest(text)[:12] }
 
 // itemView is an item with what is drawn beside it.
 type itemView struct {
