@@ -182,8 +182,7 @@ func (e *edit) setShown(value, shown any, path ...any) error {
 	e.root, e.after = root, text
 	line := "- " + shownPath(path)
 	if value != nil {
-		text, _ := inLine(shown) // cannot fail: it has only strings, or is a value that was encoded above
-		line = "+ " + shownPath(path) + ": " + text
+		line = "+ " + shownPath(path) + ": " + inLine(shown)
 	}
 	e.shown = append(e.shown, line)
 	return nil

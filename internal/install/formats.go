@@ -106,10 +106,9 @@ func tomlOf(root map[string]any, value any, path []any) (block string, err error
 	case path[1] == newItem:
 		block = "[[" + table + "]]\n"
 		for _, of := range fields {
-			text, wrong := inLine(of.value) // a JSON string is a TOML string
-			block, err = block+of.key+" = "+text+"\n", cmp.Or(err, wrong)
+			block += of.key + " = " + inLine(of.value) + "\n"
 		}
-		return block, err
+		return block, nil
 	case isWhole:
 		entry, _ = plainJSON(value).(map[string]any)
 	case value == nil:
@@ -158,8 +157,7 @@ func yamlOf(all map[string]any, indent string) (out string) {
 		if below, isObject := all[key].(map[string]any); isObject {
 			out += "\n" + yamlOf(below, indent+"  ")
 		} else {
-			text, _ := inLine(all[key]) // it was decoded from a file
-			out += " " + text + "\n"
+			out += " " + inLine(all[key]) + "\n"
 		}
 	}
 	return out
@@ -173,9 +171,7 @@ var (
 )
 
 func plugin(host, command string, kinds []Kind) string {
-	quoted, _ := inLine(command) // a JSON string is a JavaScript string
-	all, _ := inLine(kinds)
-	return strings.NewReplacer(`"todo-mcp hook"`, quoted, "const kinds = []", "const kinds = "+all,
+	return strings.NewReplacer(`"todo-mcp hook"`, inLine(command), "const kinds = []", "const kinds = "+inLine(kinds),
 		`const host = "opencode"`, `const host = "`+host+`"`).Replace(opencodePlugin)
 }
 

@@ -114,8 +114,7 @@ func (c Client) setSidebar(h hookFile, o Options, comes bool, change *Change) er
 	var text, name any
 	command, shown := h.command(sidebarCommand)
 	if comes {
-		quoted, _ := inLine(command) // a JSON string is a JavaScript string
-		text, name = strings.Replace(sidebarPlugin, `"todo-mcp `+sidebarCommand+`"`, quoted, 1), sidebarName
+		text, name = strings.Replace(sidebarPlugin, `"todo-mcp `+sidebarCommand+`"`, inLine(command), 1), sidebarName
 	}
 	all, _ := names.root[pluginsKey].([]any)
 	return cmp.Or(plugin.setShown(text, shown, pluginPath), names.set(name, pluginsKey, slices.Index(all, any(sidebarName))))

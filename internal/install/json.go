@@ -31,10 +31,11 @@ func (o object) MarshalJSONTo(out *jsontext.Encoder) error {
 	return errors.Join(err, out.WriteToken(jsontext.EndObject))
 }
 
-// inLine returns a value as one line of JSON. What is not UTF-8 in it is replaced, as in the path of a program.
-func inLine(value any) (string, error) {
-	text, err := json.Marshal(value, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true))
-	return string(text), err
+// inLine returns a value that was made here, or was decoded from a file, as one line of JSON. That is JavaScript, too, and a
+// string is also one of TOML. What is not UTF-8 in it is replaced, as in the path of a program.
+func inLine(value any) string {
+	text, _ := json.Marshal(value, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true))
+	return string(text)
 }
 
 // errorAt returns an error with the line and the column, in bytes, of a file's byte n.
@@ -182,8 +183,7 @@ var firstIndent = regexp.MustCompile(`\n([ \t]+)"`)
 // marshal returns a value as JSON in one line, or in lines after indent, with the indentation and line ends of data.
 func marshal(data []byte, value any, indent string, lines bool) ([]byte, error) {
 	if !lines {
-		text, err := inLine(value)
-		return []byte(text), err
+		return []byte(inLine(value)), nil
 	}
 	text, err := json.Marshal(value, jsontext.WithIndentPrefix(indent), jsontext.WithIndent(unitOf(data)))
 	return bytes.ReplaceAll(text, []byte("\n"), []byte(newlineOf(data))), err
@@ -230,8 +230,7 @@ func insertJSON(data []byte, in *hujson.Value, step, value any) ([]byte, error) 
 		begin = newline + indent
 	}
 	if name, isName := step.(string); isName {
-		key, _ := inLine(name)
-		begin += key + ": "
+		begin += inLine(name) + ": "
 	}
 	text, err := marshal(data, value, indent, lines)
 	return slices.Concat(data[:at], []byte(comma), comments, []byte(begin), text, []byte(behind), data[at+len(comments):]), err
