@@ -68,9 +68,7 @@ func Open(ctx context.Context, address string, keep board.Keep) (*Store, error) 
 	if err := prepare(ctx, config.ConnConfig, keep.Moving); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	if s.pool, err = pgxpool.NewWithConfig(context.Background(), config); err != nil {
-		return nil, fmt.Errorf("open store: %w", err)
-	}
+	s.pool, _ = pgxpool.NewWithConfig(context.Background(), config) // cannot fail: MaxConns is not below 1
 	s.room = make(chan struct{}, config.MaxConns-1)
 	for i := range s.turns {
 		s.turns[i] = make(chan struct{}, 1)
