@@ -221,7 +221,10 @@ func eachLine(in io.Reader, do func(todo.Snapshot) error) error {
 // readLine parses and checks a line of an export. Duplicate or unknown keys, another case, invalid UTF-8, lone
 // surrogates and text after the value are errors (BAD-INPUT 83).
 func readLine(line []byte) (s todo.Snapshot, err error) {
-	if err = json.Unmarshal(line, &s, json.RejectUnknownMembers(true)); err != nil {
+	if err = json.Unmarshal(line, &s, json.RejectUnknownMembers(true)); err == nil {
+		_, err = json.Marshal(render.Document(s)) // fails for a time whose year in UTC is not from 0 to 9999
+	}
+	if err != nil {
 		return todo.Snapshot{}, fmt.Errorf("not a line of an export: %s", render.Safe(err.Error()))
 	}
 	s.List.ParentConversation, s.Workers = "", nil // they name chats, which an export lacks; Parent stays

@@ -159,6 +159,7 @@ func TestImportReadsStrictly(t *testing.T) {
 		"a lone surrogate in a text":  {`"text":"A"`, `"text":"A\ud800"`, notOne},
 		"a lone surrogate in a name":  {`"client":"c"`, `"client":"c\udc00"`, notOne},
 		"invalid UTF-8":               {`"text":"A"`, "\"text\":\"A\xff\"", notOne},
+		"a year that JSON lacks":      {`"updated":"2026-01-02T03:04:05Z"`, `"updated":"9999-12-31T23:59:59-05:00"`, notOne}, // in UTC; nobody could be shown the list
 		"text behind the line's JSON": {`"writer":{"client":"c"}}`, `"writer":{"client":"c"}} {}`, notOne},
 
 		"the last revision":     {`"revision":1`, `"revision":9223372036854775807`, "revision must be 1 to"}, // a second import of it panicked
