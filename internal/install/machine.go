@@ -114,16 +114,13 @@ func (m Machine) Command(fromDesktop bool) ([]string, error) {
 			return []string{"npx", "-y", programName}, nil
 		}
 	}
-	found, err := m.LookPath(programName)
-	if err == nil && IsSameFile(found, m.Executable) {
-		if !fromDesktop {
-			return []string{programName}, nil
-		}
-		if found, err = filepath.Abs(found); err == nil {
-			return []string{found}, nil
-		}
+	switch found, err := m.LookPath(programName); { // it finds whole paths alone
+	case err != nil || !IsSameFile(found, m.Executable):
+		return []string{m.Executable}, nil
+	case fromDesktop:
+		return []string{found}, nil
 	}
-	return []string{m.Executable}, nil
+	return []string{programName}, nil
 }
 
 const programName = "todo-mcp" // the name of the command and of the package on npm
