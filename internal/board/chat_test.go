@@ -203,7 +203,7 @@ func (g *guarded) Update(ctx context.Context, of board.Key, change func(board.Tx
 	return g.Store.Update(ctx, of, change)
 }
 
-func (g *guarded) Attend(process string) (func(), error) {
+func (g *guarded) Attend(process string) func() {
 	g.writes = append(g.writes, "Attend")
 	return g.Store.Attend(process)
 }

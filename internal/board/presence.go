@@ -244,7 +244,7 @@ func (s Seen) holds() bool { return s.Current || s.Held > 0 && todo.IsSeveral(s.
 func (l Lists) here(c Conversation) (h todo.Here) {
 	b := l.board
 	if (c.Key != "" || c.Name != "") && !c.Detached && !l.id.ReadOnly {
-		b.attending.Do(func() { b.leave, _ = b.store.Attend(b.process) })
+		b.attending.Do(func() { b.leave = b.store.Attend(b.process) })
 	}
 	h.Process = b.process
 	if c.Detached {

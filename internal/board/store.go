@@ -84,9 +84,9 @@ type Store interface {
 	// Hints are coalesced and never come before the snapshot is readable. It returns [ErrClosed], as
 	// every method does, after Close.
 	Watch(ctx context.Context, hint func()) error
-	// Attend makes a process known as alive until it calls leave or ends, in whatever way. If Attend fails, the process
-	// counts as ended.
-	Attend(process string) (leave func(), err error)
+	// Attend makes a process known as alive until it calls leave or ends, in whatever way. If that fails, leave is nil and
+	// the process counts as ended.
+	Attend(process string) (leave func())
 	// Alive reports whether a process, wherever it runs, is known as alive; see Attend.
 	Alive(process string) bool
 	// Close waits for running updates and releases the store.

@@ -36,9 +36,9 @@ func (a *alive) forget() {
 }
 
 // Attend implements board.Store. The process has a row that expires, and renews it until it leaves.
-func (s *Store) Attend(process string) (leave func(), err error) {
-	if err := s.life.Enter(s.life.Open); err != nil {
-		return nil, err
+func (s *Store) Attend(process string) (leave func()) {
+	if s.life.Enter(s.life.Open) != nil {
+		return nil
 	}
 	ctx, stop := context.WithCancel(s.life.Open)
 	s.sayAlive(ctx, process)
@@ -57,7 +57,7 @@ func (s *Store) Attend(process string) (leave func(), err error) {
 		defer cancel()
 		_ = s.exec(ctx, "leave", `DELETE FROM todo_mcp.processes WHERE id = $1`, process)
 		s.alive.forget()
-	}, nil
+	}
 }
 
 // sayAlive renews the row of a process, and deletes rows that expired a day ago.

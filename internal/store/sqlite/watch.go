@@ -21,15 +21,11 @@ func (s *Store) aliveFile(process string) string {
 }
 
 // Attend implements board.Store.
-func (s *Store) Attend(process string) (leave func(), err error) {
+func (s *Store) Attend(process string) (leave func()) {
 	path := s.aliveFile(process)
-	if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
-		leave, err = atomicfile.TryLock(path)
-	}
-	if err != nil {
-		err = fmt.Errorf("make process known: %w", err)
-	}
-	return leave, err
+	_ = os.MkdirAll(filepath.Dir(path), 0o700) // without the folder the lock fails, too
+	leave, _ = atomicfile.TryLock(path)
+	return leave
 }
 
 // Alive implements board.Store. It removes the file of a process that has ended.

@@ -140,9 +140,9 @@ func (s *Memory) Position(ctx context.Context) (int64, error) {
 }
 
 // Attend implements board.Store.
-func (s *Memory) Attend(process string) (leave func(), err error) {
+func (s *Memory) Attend(process string) (leave func()) {
 	s.attending.Store(process, true)
-	return func() { s.attending.Delete(process) }, nil
+	return func() { s.attending.Delete(process) }
 }
 
 // Alive implements board.Store. Whoever shares this memory is in the same
