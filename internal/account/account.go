@@ -109,18 +109,18 @@ func (f *Group) Asks() (list todo.Snapshot, asks string, ok bool) {
 	return list, "", false
 }
 
-// Waits returns the first list that waits with a blocked item, and the item; ok is false for none.
-func (f *Group) Waits() (list todo.Snapshot, item todo.Item, ok bool) {
+// Waits returns the blocked item of the first list that waits with one; ok is false for none.
+func (f *Group) Waits() (item todo.Item, ok bool) {
 	if f.State() != todo.Waiting {
-		return list, item, false
+		return item, false
 	}
 	for _, l := range f.Lists() {
 		i := slices.IndexFunc(l.Items, func(i todo.Item) bool { return i.Status == todo.Blocked })
 		if f.States[l.List.ID].State == todo.Waiting && i >= 0 {
-			return l, l.Items[i], true
+			return l.Items[i], true
 		}
 	}
-	return list, item, false
+	return item, false
 }
 
 // Seq returns the highest Seq of the lists.

@@ -76,7 +76,7 @@ func TestGroupState(t *testing.T) {
 	} {
 		f := account.Of(c.main, []todo.Snapshot{c.sub}, states(c.states))
 		checktest.Same(t, c.name, f.State(), c.want)
-		if _, item, ok := f.Waits(); ok != (c.waits != "") || item.Text != c.waits {
+		if item, ok := f.Waits(); ok != (c.waits != "") || item.Text != c.waits {
 			t.Errorf("%s: waits for %q", c.name, item.Text)
 		}
 	}

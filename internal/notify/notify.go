@@ -168,7 +168,7 @@ func textOf(f *account.Group) string {
 	if _, asks, ok := f.Asks(); ok {
 		return asks
 	}
-	if _, item, ok := f.Waits(); ok {
+	if item, ok := f.Waits(); ok {
 		return cmp.Or(item.Reason, item.Title())
 	}
 	if item, ok := f.Main.Current(); ok && f.State() == todo.LeftOpen {

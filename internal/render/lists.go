@@ -77,7 +77,7 @@ func Question(f account.Group) string {
 	if _, asks, ok := f.Asks(); ok {
 		return Safe(asks)
 	}
-	_, item, _ := f.Waits()
+	item, _ := f.Waits()
 	return Safe(item.Text) + inBrackets(item.Reason)
 }
 
