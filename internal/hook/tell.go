@@ -21,7 +21,7 @@ type saying func(*prompts.Words, board.Target) (string, error)
 
 // tell calls say for each conversation and returns the first text that is not empty. Without conversations it uses the
 // two of the agent: the one for our tools, then the one for its host's own todo tool.
-func (e Event) tell(ctx context.Context, lists board.Lists, say saying, of ...board.Conversation) (string, error) {
+func (e Event) tell(say saying, of ...board.Conversation) (string, error) {
 	if len(of) == 0 {
 		of = []board.Conversation{e.chat(), e.mirrors()}
 	}
@@ -35,7 +35,7 @@ func (e Event) tell(ctx context.Context, lists board.Lists, say saying, of ...bo
 }
 
 func (e Event) hasOpen(ctx context.Context, lists board.Lists) (has bool, err error) {
-	_, err = e.tell(ctx, lists, func(_ *prompts.Words, t board.Target) (string, error) {
+	_, err = e.tell(func(_ *prompts.Words, t board.Target) (string, error) {
 		list, err := lists.Current(ctx, t)
 		has = has || err == nil && list.Open()
 		return "", err
@@ -56,7 +56,7 @@ func (e Event) news(ctx context.Context, lists board.Lists, ended bool) (string,
 	if e.Host == copilot {
 		return "", nil
 	}
-	return e.tell(ctx, lists, func(w *prompts.Words, t board.Target) (string, error) {
+	return e.tell(func(w *prompts.Words, t board.Target) (string, error) {
 		_, news, err := lists.News(ctx, t, ended)
 		if err != nil || !news.OthersDid() {
 			return "", err
@@ -154,7 +154,7 @@ func (e Event) question() string {
 }
 
 func (e Event) show(ctx context.Context, lists board.Lists) (string, error) {
-	return e.tell(ctx, lists, func(w *prompts.Words, t board.Target) (string, error) {
+	return e.tell(func(w *prompts.Words, t board.Target) (string, error) {
 		list, err := lists.Show(ctx, t)
 		if err != nil || !list.Open() {
 			return "", err
@@ -170,7 +170,7 @@ func (e Event) earlier(ctx context.Context, lists board.Lists) (string, error) {
 	if err != nil || before.ID == "" {
 		return "", err
 	}
-	return e.tell(ctx, lists, func(w *prompts.Words, t board.Target) (string, error) {
+	return e.tell(func(w *prompts.Words, t board.Target) (string, error) {
 		list, err := lists.Current(ctx, t)
 		if err != nil {
 			return "", err

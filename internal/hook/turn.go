@@ -72,7 +72,7 @@ func (e Event) afterTurn(ctx context.Context, lists board.Lists) (string, error)
 
 // goOn returns a text for an agent at the end of its turn if isDue is true for its list: the news, and to go on now.
 func (e Event) goOn(ctx context.Context, lists board.Lists, isDue func(todo.Snapshot) (bool, error)) (string, error) {
-	return e.tell(ctx, lists, func(w *prompts.Words, t board.Target) (string, error) {
+	return e.tell(func(w *prompts.Words, t board.Target) (string, error) {
 		list, err := lists.Current(ctx, t)
 		if err != nil {
 			return "", err
@@ -122,7 +122,7 @@ func (e Event) finish(ctx context.Context, lists board.Lists) (string, error) {
 	if err != nil || chat.Asks != "" {
 		return "", err
 	}
-	return e.tell(ctx, lists, func(w *prompts.Words, t board.Target) (string, error) {
+	return e.tell(func(w *prompts.Words, t board.Target) (string, error) {
 		list, err := lists.Current(ctx, t)
 		open := make([]string, 0, len(list.Items))
 		for _, i := range list.Items {
