@@ -206,12 +206,6 @@ var (
 	ErrNotUnderstood = errors.New("not understood")
 )
 
-// Do handles an event, and returns what the agent is to be told, empty for nothing. It calls open
-// only if it needs the lists. An error, [ErrNotNeeded] among others, has no text of a list.
-func Do(ctx context.Context, e Event, open Opener) (told string, err error) {
-	return new(Spool).Do(ctx, e, open)
-}
-
 // describe wraps an error with the names of its event and tool; nil for nil.
 func (e Event) describe(err error) error {
 	if err == nil {

@@ -58,7 +58,7 @@ func (r *rig) send(event string) error {
 	if err != nil {
 		return err
 	}
-	r.told, err = hook.Do(r.Context(), e.WithFiles(func(name string) string { return r.env[name] }), r.open)
+	r.told, err = new(hook.Spool).Do(r.Context(), e.WithFiles(func(name string) string { return r.env[name] }), r.open)
 	return err
 }
 
@@ -265,7 +265,7 @@ func (r *rig) answers(event string, finish bool) error {
 		return err
 	}
 	e.Finish = finish
-	text, err := hook.Do(r.Context(), e.WithFiles(func(name string) string { return r.env[name] }), r.open)
+	text, err := new(hook.Spool).Do(r.Context(), e.WithFiles(func(name string) string { return r.env[name] }), r.open)
 	if text != "" {
 		var b strings.Builder
 		to := json.NewEncoder(&b)
@@ -403,13 +403,13 @@ func TestMirroredTextsAreMended(t *testing.T) {
 func TestNoStore(t *testing.T) {
 	e := checktest.Must(hook.Read(strings.NewReader(recorded(t, "claude-code-todowrite"))))(t)
 	broken := errors.New("broken")
-	if _, err := hook.Do(t.Context(), e, func() (board.Lists, func(), error) { return board.Lists{}, nil, broken }); !errors.Is(err, broken) {
+	if _, err := new(hook.Spool).Do(t.Context(), e, func() (board.Lists, func(), error) { return board.Lists{}, nil, broken }); !errors.Is(err, broken) {
 		t.Error(err)
 	}
 	r := newRig(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	checktest.Is(t, "error", checktest.Err(hook.Do(ctx, e, r.open)), context.Canceled)
+	checktest.Is(t, "error", checktest.Err(new(hook.Spool).Do(ctx, e, r.open)), context.Canceled)
 	r.expectNone()
 	checktest.Is(t, "error", checktest.Err(hook.Read(io.MultiReader(strings.NewReader("{"), iotest.ErrReader(broken)))), broken)
 }
@@ -447,7 +447,7 @@ func FuzzEvents(f *testing.F) {
 				return
 			}
 			e.Finish = true
-			told, _ := hook.Do(t.Context(), e, r.open)
+			told, _ := new(hook.Spool).Do(t.Context(), e, r.open)
 			if len(told) > 4000 || !utf8.ValidString(told) {
 				t.Errorf("the agent is told %d bytes", len(told))
 			}

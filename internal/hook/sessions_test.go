@@ -297,7 +297,7 @@ func (r *rig) sendFrom(host, session, event string) {
 	e, err := hook.Read(strings.NewReader(strings.Replace(event, "{", `{"session_id":"`+session+`","cwd":"/w",`, 1)))
 	e.Process = host
 	if err == nil {
-		_, err = hook.Do(r.Context(), e, r.open)
+		_, err = new(hook.Spool).Do(r.Context(), e, r.open)
 	}
 	if err != nil {
 		r.Error(event, err)
@@ -456,7 +456,7 @@ func (r copilotRig) tell(event string) error {
 	if err != nil {
 		return err
 	}
-	_, err = hook.Do(r.Context(), e, r.open)
+	_, err = new(hook.Spool).Do(r.Context(), e, r.open)
 	return err
 }
 

@@ -28,7 +28,7 @@ type Opener func() (lists board.Lists, done func(), err error)
 // Spool is a folder with the events of hooks that are not in the store yet, each in a file whose name begins with the
 // time when it came. They are applied before anybody uses the store, in order and as of that time.
 type Spool struct {
-	Folder string // its path, made when needed; empty for no spool
+	Folder string // its path, made when needed; empty for no spool: each event is applied at once
 	// Left is called after an event was added and synced. If it is nil, nobody else looks into the spool
 	// and events are applied at once.
 	Left func()
@@ -52,8 +52,9 @@ const (
 	lockSuffix, asideSuffix = "-apply", "-damaged"
 )
 
-// Do handles an event as [Do] does. An event whose host waits for no answer is only added to the spool; if that fails,
-// it is applied at once, out of order rather than not at all.
+// Do handles an event, and returns what the agent is to be told, empty for nothing. It calls open only if it needs the
+// lists. An event whose host waits for no answer is only added to the spool, if there is one; if that fails, it is applied
+// at once, out of order rather than not at all. An error, [ErrNotNeeded] among others, has no text of a list.
 func (s *Spool) Do(ctx context.Context, e Event, open Opener) (told string, err error) {
 	a, err := e.action()
 	if err != nil || a == nil {

@@ -43,7 +43,7 @@ func takeEvents(language string) edge.Handler {
 			return edge.BadRequest("%v", err)
 		}
 		event.Finish, event.Language = r.URL.Query().Has("finish"), language
-		told, err := hook.Do(r.Context(), event, func() (board.Lists, func(), error) { return r.Lists, func() {}, nil })
+		told, err := new(hook.Spool).Do(r.Context(), event, func() (board.Lists, func(), error) { return r.Lists, func() {}, nil })
 		switch {
 		case errors.Is(err, hook.ErrNotUnderstood):
 			return edge.BadRequest("%v", err)
