@@ -101,9 +101,6 @@ func (a *attempt) choose(ctx context.Context) (err error) {
 	if a.begins || a.putsAway { // ids go on, so that none means two items of one conversation
 		a.list.LastID = max(a.list.LastID, a.current.LastID)
 	}
-	if a.list.Items == nil {
-		a.list.Items = []todo.Item{}
-	}
 	return nil
 }
 
