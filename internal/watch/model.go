@@ -167,11 +167,7 @@ func (m *model) open(id string) {
 
 // shown returns the list that keys act on: the opened one, else the selected one.
 func (m *model) shown() (todo.Snapshot, bool) {
-	id := m.opened
-	if id == "" {
-		id = m.board.cursor
-	}
-	l, ok := m.lists[id]
+	l, ok := m.lists[cmp.Or(m.opened, m.board.cursor)]
 	return l, ok
 }
 
