@@ -270,7 +270,7 @@ func mustSave(t testing.TB, s *Store, id string, revision int64) {
 }
 
 // A watcher that began before the store's file existed hears of another process's save at once, by
-// the file that each save touches, and not by looking now and then; also after that file was
+// the file that each save writes, and not by looking now and then; also after that file was
 // deleted.
 func TestWatchHearsOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")

@@ -45,7 +45,7 @@ func (s *Store) Alive(process string) bool {
 }
 
 // Watch implements board.Store. It calls hint at once for saves through this store. For saves of other processes it
-// calls hint when one touches the file [savedSuffix], or each time [lookOften] has passed while it cannot listen: the
+// calls hint when one writes the file [savedSuffix], or each time [lookOften] has passed while it cannot listen: the
 // caller finds out by [Store.Position] whether there is anything new.
 func (s *Store) Watch(ctx context.Context, hint func()) error {
 	if err := s.life.Enter(ctx); err != nil {
@@ -66,14 +66,16 @@ func (s *Store) Watch(ctx context.Context, hint func()) error {
 	})
 }
 
-// savedSuffix, after the store's path, names a file that watchers make and that is touched at each save. It
+// savedSuffix, after the store's path, names a file that watchers make and that is written at each save. It
 // is not a file of SQLite: some systems open a watched file, and closing that would drop all locks on it.
 const savedSuffix = "-alive" + string(filepath.Separator) + "saved"
 
 // Say tells watchers in other processes that something was saved in the store at a path, or left in its spool.
 func Say(path string) {
-	now := time.Now()
-	_ = os.Chtimes(path+savedSuffix, now, now)
+	if f, err := os.OpenFile(path+savedSuffix, os.O_WRONLY, 0); err == nil {
+		_, _ = f.Write([]byte("\n")) // not only its times, of which Wine tells nobody
+		f.Close()
+	}
 }
 
 // SpoolSuffix after the store's path names the folder to which hooks add events.
@@ -86,7 +88,7 @@ const (
 	together = 20 * time.Millisecond
 )
 
-// listener is told when other processes touch a file.
+// listener is told when other processes write a file.
 type listener struct {
 	file  string
 	heard chan struct{}
