@@ -6,10 +6,9 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"strings"
 
-	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json"
 )
 
 // Key signs texts. It returns its secret, of 32 bytes or more, and must be safe for concurrent use.
@@ -20,7 +19,7 @@ const maxLength = 4096 // the length in bytes above which no text is read
 // Sign returns a value as a signed text of letters, digits, "-", "_" and a dot, valid only for the same purpose. It
 // panics for a value that cannot be JSON.
 func (k Key) Sign(purpose string, value any) string {
-	data, err := jsonv2.Marshal(value) // "<" takes one byte, in encoding/json six
+	data, err := json.Marshal(value) // "<" takes one byte, in encoding/json six
 	if err != nil {
 		panic(err)
 	}
