@@ -107,8 +107,8 @@ func (p *Panel) readBoard(ctx context.Context, r *edge.Request) (groups, error) 
 	for i := range all {
 		places[all[i].Main.List.ID] = placeOf(&all[i], s.now) + asked(&all[i])
 	}
-	if s.version = digestOf(fmt.Sprint(places)); len(all) == 0 {
-		s.version = digestOf(greeting(r))
+	if s.version = todo.Digest(fmt.Sprint(places))[:12]; len(all) == 0 {
+		s.version = todo.Digest(greeting(r))[:12]
 	}
 	s.waits, s.took = account.Counts(s.Active)[todo.Waiting], time.Since(began)
 	return s, nil
@@ -269,7 +269,7 @@ func summary(active []account.Group) string {
 func projectSections(r *edge.Request, s groups, room, cards, rows int) (out []section, err error) {
 	for _, p := range s.Projects() {
 		fs := p.Groups
-		g := section{id: "p-" + digestOf(p.Folder), unit: " active"}
+		g := section{id: "p-" + todo.Digest(p.Folder)[:12], unit: " active"}
 		g.name, g.note, g.href = projectOf(p.Folder)
 		g.moreHref = g.href
 		n := min(len(fs), cards, room)

@@ -278,10 +278,8 @@ func readGroup(ctx context.Context, lists board.Lists, id string) (account.Group
 func placeOf(f *account.Group, now time.Time) string {
 	state := f.State()
 	today := state.Ended() && !f.Updated().Before(todo.Midnight(now))
-	return digestOf(fmt.Sprint(state, f.Main.Archived, today, f.Main.List.Workspace))
+	return todo.Digest(fmt.Sprint(state, f.Main.Archived, today, f.Main.List.Workspace))[:12]
 }
-
-func digestOf(text string) string { return todo.Digest(text)[:12] }
 
 // itemView is an item with what is drawn beside it.
 type itemView struct {

@@ -110,7 +110,7 @@ func (p *Panel) pageOf(ctx context.Context, lists board.Lists, f account.Group, 
 // addItems adds the items as they stand, with a person's edits that the agent has not seen.
 func (page *listPage) addItems(saw todo.Snapshot) {
 	l, state := page.Main, page.States[page.Main.List.ID].State
-	page.version = fmt.Sprint(page.Seq(), ".", page.edits.Saw, ".", digestOf(fmt.Sprint(page.States, page.inTurn)))
+	page.version = fmt.Sprint(page.Seq(), ".", page.edits.Saw, ".", todo.Digest(fmt.Sprint(page.States, page.inTurn))[:12])
 	yours := make(map[string]string)
 	for _, d := range todo.Diff(saw, l) {
 		yours[d.After.ID] = "you: " + todo.Cut(render.What(d, l), maxShown) + ", " + string(account.Waits)

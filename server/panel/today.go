@@ -80,7 +80,7 @@ func tally(t account.Tally) Node {
 
 func (page *dayPage) project(p account.DayProject) Node {
 	name, path, href := projectOf(p.Folder)
-	return Section(Class("group"), ID("p-"+digestOf(p.Folder)),
+	return Section(Class("group"), ID("p-"+todo.Digest(p.Folder)[:12]),
 		Header(H2(A(Href(href), El("bdi", Text(name)))), span("path cut", Text(path)), span("n tally", tally(p.Tally))),
 		Ul(Class("rows days"), g.Map(p.Lists, page.list)))
 }
