@@ -10,14 +10,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/spf13/cobra"
@@ -130,7 +127,7 @@ func Run(ctx context.Context, args []string, env Env) error {
 	if env.Signals != nil {
 		ctx = env.Signals(ctx)
 	}
-	if err := execute(ctx, env, args); !isUnread(err) {
+	if err := execute(ctx, env, args); !app.IsUnread(err) {
 		return err
 	}
 	return nil
@@ -166,16 +163,10 @@ func execute(ctx context.Context, env Env, args []string) error {
 	return fmt.Errorf("todo-mcp: %w", err)
 }
 
-// isUnread reports whether a command failed because its output's reader is gone, such as head.
-func isUnread(err error) bool {
-	var write *fs.PathError
-	return errors.As(err, &write) && write.Path == os.Stdout.Name() && errors.Is(write, syscall.EPIPE)
-}
-
 // todoWriteError returns an error as TodoWrite must print it (docs/spec/variants.md C1, C2).
 func todoWriteError(err error) error {
 	var refusal change.Refusal
-	if err == nil || isUnread(err) || errors.As(err, &refusal) {
+	if err == nil || app.IsUnread(err) || errors.As(err, &refusal) {
 		return err
 	}
 	return errors.New("Error: " + err.Error())

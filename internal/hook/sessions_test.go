@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -175,8 +176,11 @@ func TestSessionsAreFollowed(t *testing.T) {
 		defer close(done)
 		hook.FollowSessions(ctx, func(name string) string { return map[string]string{"CLAUDE_CONFIG_DIR": home}[name] }, r.lists)
 	}()
+	since := time.Now().UnixMilli()
 	for n, want := range []string{"working", "idle"} {
-		writeSession(t, home, map[string]any{"pid": pidOf(host), "sessionId": "s", "status": []string{"busy", "idle"}[n], "statusUpdatedAt": time.Now().UnixMilli() + 1})
+		for last := since; since == last; since = time.Now().UnixMilli() { //nolint:revive // until the clock has gone on
+		}
+		writeSession(t, home, map[string]any{"pid": pidOf(host), "sessionId": "s", "status": []string{"busy", "idle"}[n], "statusUpdatedAt": since})
 		for r.does() != want {
 			<-saved
 		}
@@ -275,7 +279,7 @@ func writeFile(t *testing.T, path, text string) {
 // A host starts this program, which lives until it is killed.
 func TestMain(m *testing.M) {
 	if os.Getenv("BE_A_HOST") != "" {
-		select {}
+		_, _ = io.Copy(io.Discard, os.Stdin) // Go would end a program that waits for nothing
 	}
 	os.Exit(m.Run())
 }
@@ -285,8 +289,9 @@ func newHost(t *testing.T) (id string, kill func()) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "BE_A_HOST=1")
+	stdin := checktest.Must(cmd.StdinPipe())(t)
 	checktest.Check(t, cmd.Start())
-	kill = func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }
+	kill = func() { stdin.Close(); _ = cmd.Process.Kill(); _ = cmd.Wait() }
 	t.Cleanup(kill)
 	return process.ID(cmd.Process.Pid), kill
 }

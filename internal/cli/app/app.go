@@ -10,9 +10,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
+	"runtime"
 	"strings"
+	"syscall"
 	_ "time/tzdata" // images, slim containers and Windows have no files of time zones
 
 	"golang.org/x/term"
@@ -166,3 +169,12 @@ func PrintJSON(w io.Writer, v any, indent string) error {
 	_, err := w.Write(render.SafeJSON(text.Bytes()))
 	return err
 }
+
+// IsUnread reports whether a command failed because its output's reader is gone, such as head.
+func IsUnread(err error) bool {
+	var write *fs.PathError
+	return errors.As(err, &write) && write.Path == os.Stdout.Name() &&
+		(errors.Is(write, syscall.EPIPE) || runtime.GOOS == "windows" && errors.Is(write, errNoData))
+}
+
+const errNoData = syscall.Errno(232) // of Windows: the other end of a pipe was closed

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	flag "github.com/spf13/pflag"
 
@@ -182,7 +181,7 @@ func (o *installer) each(ctx context.Context, clients []install.Client) (err err
 		switch err := o.client(ctx, c); {
 		case err == nil:
 			done++
-		case errors.Is(err, syscall.EPIPE): // the reader of the output is gone
+		case app.IsUnread(err):
 			return err
 		case !errors.Is(err, errDeclined):
 			failed++

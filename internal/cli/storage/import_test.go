@@ -217,7 +217,9 @@ func TestImportOfAnEndlessInput(t *testing.T) {
 		exportLine + "\n": "line 2: revision 1 follows revision 1",
 		exportLine[:9]:    "line 1: ",
 	} {
-		t.Setenv("TMPDIR", t.TempDir())
+		for _, name := range []string{"TMPDIR", "TMP"} { // on Windows the second
+			t.Setenv(name, t.TempDir())
+		}
 		_, err := programtest.Call{In: endless(line)}.Run(t.Context(), "import", "--store", "memory")
 		if err == nil || !strings.Contains(err.Error(), says) || !strings.HasSuffix(err.Error(), "; nothing was imported") {
 			t.Errorf("165: %.20q without end: %v", line, err)
