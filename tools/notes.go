@@ -117,7 +117,7 @@ func keptChanges(w *prompts.Words, r todo.Report) string {
 	return joined(w, parts, maxChanges)
 }
 
-// quoted joins texts that others wrote with commas, each as [told] quotes it.
+// quoted quotes each text as [told] does, and joins them with commas.
 func quoted(texts []string) string {
 	all := make([]string, len(texts))
 	for i, text := range texts {

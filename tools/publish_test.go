@@ -59,7 +59,7 @@ func TestSchemas(t *testing.T) {
 }
 
 // checkObjects checks that objects in a schema are closed, and properties have a type, and a
-// description if models read it. An object of a result may have any integers, as its counts have.
+// description if models read it. A result's object may have integers of any name: its counts.
 func checkObjects(t *testing.T, where string, raw []byte, isRead bool) {
 	t.Helper()
 	var s struct {

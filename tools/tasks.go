@@ -93,7 +93,8 @@ func (r *reader) moreThan(subject string, v value, keys ...string) string {
 	return details
 }
 
-// owner reads the owner of a task; nil if it is left out. With an empty one the task is put back, if that is asked for.
+// owner reads the owner of a task; nil if it is left out. With putBack an empty owner puts the task back; without, it
+// is left out.
 func (r *reader) owner(v value, path string, putBack bool) *string {
 	name, sent := r.detail(v, path, todo.MaxDetail, "owner"), v.get("owner")
 	if name == "" && !(putBack && sent.kind == '"' && !sent.given()) {

@@ -248,8 +248,8 @@ func (t *Tool) Listing(s todo.Snapshot) Result {
 	return t.result(text, read, s)
 }
 
-// Failure returns the result for an error of [Tool.Read] or of the board on which a model can act: sentences as they are,
-// then the other problems below one line (T7). ok is false for any other error.
+// Failure returns the result for an error of [Tool.Read] or of the board on which a model can act. Its text: sentences,
+// then the other problems under a heading (T7). ok is false for any other error.
 func (t *Tool) Failure(err error) (result Result, ok bool) {
 	if errors.Is(err, ErrInvalidJSON) {
 		return Result{Text: t.words.InvalidJSON, IsError: true}, true

@@ -109,7 +109,7 @@ func (f *Group) Asks() (list todo.Snapshot, asks string, ok bool) {
 	return list, "", false
 }
 
-// Waits returns the blocked item of the first list that waits with one; ok is false for none.
+// Waits returns a waiting group's first blocked item of a waiting list; ok is false for none.
 func (f *Group) Waits() (item todo.Item, ok bool) {
 	if f.State() != todo.Waiting {
 		return item, false

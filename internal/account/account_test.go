@@ -410,8 +410,8 @@ func TestDay(t *testing.T) {
 	checktest.Same(t, "told in the west", d.told(noon.In(west))[0], "2026-03-02: 2 lists, 5 done, 1 failed, 1 wait, 0 open, 27m0s")
 }
 
-// As JSON an item of a day has what a day tells of it, and nothing of who holds it or what
-// else an agent said of it.
+// The JSON of a day's item has its id, text, status, reason and times. It has neither its holder
+// nor other fields.
 func TestDayAsJSON(t *testing.T) {
 	d := newDiary(t)
 	d.write("02 09:00", "main", "/src/web", "c:Early i:A b:C p:D")

@@ -72,9 +72,9 @@ type DayList struct {
 	Began time.Time  `json:"began"`
 	Ended time.Time  `json:"changed"` // when it changed last on that day
 	Tally
-	// The items as they were last on that day: those that were completed or failed then, also if the
-	// list no longer has them; those that are blocked; and the others that are not settled. Only what the JSON
-	// of a day has of an item is set.
+	// The items as they were last on that day: those that were completed or failed then, also if the list no
+	// longer has them; those that are blocked; and the others that are not settled. An item has only the
+	// fields of a day's JSON set.
 	CompletedItems []todo.Item `json:"completed_items,omitempty"`
 	FailedItems    []todo.Item `json:"failed_items,omitempty"`
 	WaitingItems   []todo.Item `json:"waiting_items,omitempty"`

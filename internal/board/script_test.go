@@ -35,8 +35,8 @@ type script struct {
 
 // TestChatScripts plays the scenes in testdata ([chattest.Scene]) (T5, H2, BAD-INPUT 106, 57). Commands:
 //
-//	a b = proof               two conversations whose keys are proof
-//	a = hint p2 chat=x        one in the process p2 whose key may stand for another chat
+//	a b = proof               two conversations with a key each
+//	a = hint p2 chat=x        one in process p2; its key may later mean another chat
 //	a writes i:A p:B/Doing    a write of a whole list: a plan in short, with active texts
 //	a adds C @1               an addition, to the list 1 in place of the chat's own
 //	person text 1.2 Z @3      an edit of the list 1, or of its item 2, by who saw its revision
@@ -401,8 +401,8 @@ func differences(all []todo.Difference) string {
 	return strings.Join(out, ", ")
 }
 
-// desk is several processes on one store, each with a board, and the tests'
-// words for what conversations do there.
+// desk is several processes on one store, each with a board. By its methods tests act as
+// conversations.
 type desk struct {
 	t      *testing.T
 	store  board.Store
@@ -465,7 +465,7 @@ func (d *desk) shared(process string) chat {
 	return c
 }
 
-// parseLines reads a plan in short, with active texts behind a slash. What is no plan is a line without a status.
+// parseLines reads a plan in short, with active texts behind a slash. Other text becomes a line without a status.
 func parseLines(plan string) []todo.Line {
 	lines, plan := []todo.Line{}, strings.TrimSpace(plan)
 	for _, i := range chattest.ParsePlan(plan) {

@@ -100,7 +100,7 @@ type ChatQuery struct {
 	AfterSeq        int64     // restricts to chats of a larger Seq
 }
 
-// ChatKey is a key for which a row of the store names the chat, or the time of a notice; see [Tx.SetKey].
+// ChatKey is the key of a row whose value is a chat's id or a notice's time; see [Tx.SetKey].
 type ChatKey struct {
 	Principal, User string
 	Kind            KeyKind

@@ -276,7 +276,7 @@ func (a *attempt) saveBeside(ctx context.Context, draft *todo.Draft, by todo.Wri
 	return a.tx.Save(ctx, draft.Snapshot(by, todo.Operation{}))
 }
 
-// alsoSubLists makes an edit of the lists of a main list's sub-agents, where it changes them. A deleted main list stays
+// alsoSubLists makes an edit also in the lists of a main list's sub-agents that it changes. A deleted main list stays
 // their Parent until its conversation begins the next one.
 func (a *attempt) alsoSubLists(ctx context.Context, main todo.List, e todo.Edit) error {
 	subs, err := a.tx.Find(ctx, Query{Principal: &main.Principal, Parent: main.ID, Deleted: e.Do == todo.EditUndelete})

@@ -53,10 +53,10 @@ func groups() map[string][]where {
 
 func (w where) tells() bool { return w.variable != "" || w.meta != "" }
 
-// TestScripts plays the scenes in testdata ([servertest.Script]) in the group of places
-// "in=GROUP", with the settings "env=A=B,C=D". Chats have options: id=ID, with=CHAT in
-// whose connection it is, list=NAME, and server=2 with another server on the store, over
-// HTTP. Lines beside the common ones:
+// TestScripts plays the scenes in testdata ([servertest.Script]) in places (transport, client) of
+// in=GROUP, with env=A=B,C=D set. Options of a chat: id=ID, and list=NAME or with=CHAT, whose
+// connection it uses; server=2 then means another server on the store. Lines beside the common
+// ones:
 //
 //	kill a                    ends the chat's process as kill -9 does
 //	person LIST EDIT          an edit on the panel's page

@@ -95,7 +95,7 @@ func choices(scene string) []map[string]string {
 	return all
 }
 
-// expand returns a text with what its variables are, in which unknown ones stay.
+// expand replaces variables and repetitions in a text; unknown variables stay.
 func expand(text string, all ...map[string]string) string {
 	for _, vars := range all {
 		text = variable.ReplaceAllStringFunc(text, func(name string) string {
@@ -125,8 +125,8 @@ func (s Scene) Setting(key string) string {
 	return m[1]
 }
 
-// Play does the commands in turn and checks their answers. Vars, to which a command may add,
-// has what "$name" is in all that follows. Asked says whether an answer stands below a command.
+// Play does the commands in turn and checks their answers. Vars has the value of each "$name"; a
+// command may add to it. Asked says whether an answer stands below a command.
 func (s Scene) Play(t testing.TB, vars map[string]string, do func(command string, asked bool) (answer string, refused error)) {
 	t.Helper()
 	parts := strings.Split("\n"+s.text, "\n> ")

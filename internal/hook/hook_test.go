@@ -157,14 +157,14 @@ type player struct {
 }
 
 // TestScripts plays the scripts in testdata/scripts ([chattest.Scene]), which send events of a chat of Claude Code, a
-// second apart. Below each stands what its host is answered, and the lists that changed: a list whose revision is the
-// same in one line. Commands:
+// second apart. Below each stands what its host is answered, and the lists that changed; one at the same revision has
+// one line. Commands:
 //
 //	recorded EVENT OLD=NEW   a recorded event, in which texts may have others in their place
-//	Stop "x":7               an event by its name, and its other fields; finish Stop, where open items keep the turn
+//	Stop "x":7               an event by its name, and its other fields; finish Stop: open items keep the turn going
 //	as NAME FIELDS           fields of another chat, whose events begin with NAME:
 //	agent PLAN               the chat writes a whole list by our tool, a plan in short; tool appends an item
-//	serve PROCESS PLAN       the same by a server that knows its host's process alone, as Gemini CLI's; LIST1 in a
+//	serve PROCESS PLAN       the same by a server that knows only its host's process, as Gemini CLI's; LIST1 in a
 //	                         line is the id of the first list
 //	edit N JSON              a person edits list N; purge N deletes it; resume CHAT N takes it up in another chat
 //	wait 29m, env NAME=VALUE
@@ -204,7 +204,7 @@ func (p *player) does(line string) string {
 	return out.String()
 }
 
-// line does what a line says; what is said of it is in told.
+// line does what a line says, and puts any answer in told.
 func (p *player) line(word, rest string) (err error) {
 	p.Helper()
 	if all := p.all(); len(all) > 0 {
@@ -458,8 +458,8 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// What a chat does is true after each event that its host was recorded to tell its hooks: testdata/states has the
-// events, and below each what the chat does then. An event comes ten seconds after the one before, or at once.
+// After each recorded event of a host, the store says rightly what its chat does. testdata/states has the events,
+// and below each what the chat does. An event comes ten seconds after the one before, or at once.
 func TestStatesAreTrue(t *testing.T) {
 	chattest.Scenes(t, "testdata/states/*.txtar", *update, func(t *testing.T, scene chattest.Scene) {
 		synctest.Test(t, func(t *testing.T) {

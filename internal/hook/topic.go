@@ -15,8 +15,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// prompt records that the agent works and what the prompt is about. It tells the agent the news or, if the chat was
-// shortened or cleared, its open list, else that of the chat before.
+// prompt records that the agent works and what the prompt is about. It returns the news for the agent; if Forgot
+// was set, its open list instead, or else that of the chat before.
 func (e Event) prompt(ctx context.Context, lists board.Lists) (string, error) {
 	was, err := e.takeTopic(ctx, lists, func(c *todo.Chat, at time.Time) {
 		c.Forgot = false

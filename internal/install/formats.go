@@ -78,8 +78,8 @@ func setTOML(data []byte, value any, path []any) ([]byte, error) {
 	return text, cmp.Or(err, wrong)
 }
 
-// besides returns as text what a file has apart from one server, whose name is which, or one item, whose index is
-// which. With nil or newItem it leaves nothing out.
+// besides returns as text what a file has without the server named by which, or the item at index which. If which
+// is nil or newItem, nothing is left out.
 func besides(root map[string]any, table string, which any) string {
 	servers, isTable := root[table].(map[string]any)
 	items, isArray := root[table].([]any)

@@ -49,7 +49,7 @@ func (o *Options) Check() error {
 
 const mcpPath = "/mcp" // the path of MCP on a server
 
-// addressForm matches an address of MCP: what is before mcpPath, and the query.
+// addressForm matches an MCP address. Groups: all before mcpPath; the query.
 var addressForm = regexp.MustCompile(`^([^?]*)` + mcpPath + `/?(\?.*)?$`)
 
 // plain returns an address without a slash after mcpPath: the server serves both.

@@ -170,8 +170,8 @@ func TestLooksAtRest(t *testing.T) {
 	})
 }
 
-// BAD-INPUT 120: Lists that begin, wait and end by the hundred → A list has its
-// [bound](../operations.md#notices), fifty wait for a receiver; the log names those dropped
+// BAD-INPUT 120: Lists that begin, wait and end by the hundred → A list has few
+// [notices](../operations.md#notices), fifty wait for a receiver; the log names the dropped
 func TestManyNotices(t *testing.T) {
 	atDesk(t, 1, func(d *desk) {
 		d.hangs = make(chan struct{})

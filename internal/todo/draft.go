@@ -160,8 +160,8 @@ func (d *Draft) Restore(items []Item) {
 	}
 }
 
-// Undo reverts what changed from revision old to revision seen: items, title, Archived and Later; with old
-// for both, the items alone become those of old. A merge keeps what changed after seen.
+// Undo reverts what changed from revision old to revision seen: items, title, Archived and Later. If seen
+// is old itself, it only restores the items. A merge keeps what changed after seen.
 func (d *Draft) Undo(old, seen Snapshot) {
 	d.Restore(old.Items)
 	if old.GivenTitle != seen.GivenTitle {
@@ -250,8 +250,8 @@ func (d *Draft) Put(view View, lines ...Line) (unknown []string) {
 	for n, line := range lines {
 		at, isKnown := places[line.ID]
 		if isKnown && view.Keys && line.Text != "" {
-			// Agents' keys may equal our ids. Where items have keys, an id means an item without one only with its
-			// text; else the line is a new item.
+			// An agent's key may equal our id. So if any item has a key, one without must match by its text too;
+			// else the line is a new item.
 			item := d.next.Items[at]
 			isKnown = item.Key != "" || item.isNamed(line.Text) ||
 				!slices.ContainsFunc(d.next.Items, func(i Item) bool { return i.Key != "" })

@@ -50,9 +50,8 @@ func (s Snapshot) At() (item Item, ok bool) {
 	return Item{}, false
 }
 
-// link sets WaitsFor of items, which are those of lines, one for one; an item without an id means that its line has
-// no item. Lines say by the ids that the view shows which items they wait for. link returns the names that no item
-// has.
+// link sets WaitsFor of items. The item of lines[n] is items[n], which has no id if the line has no item. Lines
+// name the items that they wait for by the ids that the view shows. link returns the names that no item has.
 func (d *Draft) link(view View, lines []Line, items []Item) (unknown []string) {
 	if view.Keys {
 		d.nameApart()

@@ -177,8 +177,8 @@ func (s *script) effects(e effect) {
 	}
 }
 
-// listOf reads a list as "id revision PLAN", the plan in short, by a person with a "*" before the id, of a
-// sub-agent with a "/". A reason stands behind a bar.
+// listOf reads a list as "id revision PLAN", the plan in short. "*" before the id: by a person; "/": of a
+// sub-agent. A reason stands behind a bar.
 func listOf(text string) []todo.Snapshot {
 	if text == "" {
 		return nil

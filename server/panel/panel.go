@@ -89,7 +89,7 @@ func (p *Panel) Route(e *edge.Edge) {
 var mediaTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
 	".svg": "image/svg+xml", ".png": "image/png", ".webmanifest": "application/manifest+json"}
 
-// answer answers with what draw returns in its turn: a page, or markdown for a path that ends in .md.
+// answer calls draw in [edge.InTurn] and sends its text: a page, or markdown if the path ends in .md.
 func answer(w http.ResponseWriter, r *edge.Request, draw func() (string, error)) error {
 	text, err := edge.InTurn(r, draw)
 	switch {
@@ -140,7 +140,7 @@ type frame struct {
 	show      string         // the [kind] that is shown, or empty
 	search    string         // what was searched for
 	// The fields below are for the script. version changes with what the page may show. seq is the newest Seq on the
-	// page. list has attributes: those of the list on its page, or one by which the script loads a failed page again.
+	// page. list has attributes: the id and revision of the page's list, or one that has the script retry a page.
 	view, version string
 	seq           int64
 	list          Group

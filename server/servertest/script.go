@@ -18,8 +18,8 @@ import (
 //	a opens PATH              a page of the chat's server
 //	a shows PLAN              what todo://list has now
 //	message                   the whole of the last answer
-//	let x = a                 $x is the id of the chat's list; of the answer's, or the text
-//	                          of the answer, if a is "list" or "answer"
+//	let x = a                 $x is the id of the list of chat a; with "= list" that of the answer's
+//	                          list, with "= answer" the answer's text
 //	same LIST, another LIST   whether the answer means a list
 //	is LIST k=v; k=v          what a stage knows of a list
 type Script struct {
@@ -36,7 +36,7 @@ type Script struct {
 type Stage interface {
 	// Begin begins a chat with a name.
 	Begin(name string, options map[string]string) *Chat
-	// Does does what a line says that only the stage knows; false when it does not either.
+	// Does plays a line that only the stage knows. It returns false for an unknown line.
 	Does(s *Script, words []string) bool
 	// Fact returns what is known of a list, by a word; false for an unknown word.
 	Fact(list, word string) (string, bool)

@@ -10,7 +10,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/board"
 )
 
-// What PostgreSQL stores in no text is replaced.
+// NUL and invalid UTF-8 are replaced in texts.
 func TestPlain(t *testing.T) {
 	for text, want := range map[string]string{"": "", `\x00 ☃`: `\x00 ☃`, "a\x00b": "a\ufffdb", "\xff\xfe a": "\ufffd a"} {
 		if got := plain(text); got != want {

@@ -45,8 +45,9 @@ type Store struct {
 
 var _ board.Store = (*Store)(nil)
 
-// openTimeout bounds how long Open tries to reach the database, and statementTimeout a statement with its wait for locks.
-// idleTimeout is how long an update that stands still, with its process or its network, holds up others of its principal.
+// openTimeout bounds how long Open tries to reach the database, and statementTimeout a statement with its wait for
+// locks. idleTimeout is how long an update may hold up others of its principal after its process or its network
+// stopped.
 const openTimeout, statementTimeout, idleTimeout = 10 * time.Second, 10 * time.Second, 5 * time.Second
 
 // Open connects to the database at a postgres:// URL or a connection string of libpq, and makes the schema in it. It

@@ -111,8 +111,8 @@ func awaitWaiting(t *testing.T, s *Store, n int) {
 }
 
 // An update of a principal waits for the one that runs on another server. Then it sees what the
-// other stored: of a list that it only looked up, of the chats that hold that list, of a name, and
-// of another chat. Each update runs once. Other principals do not wait.
+// other stored: a list that it only looked up, the chats that hold that list, a name, and another
+// chat. Each update runs once. Other principals do not wait.
 func TestUpdatesOfAPrincipal(t *testing.T) {
 	s, other := both(t)
 	ctx, chat := t.Context(), todo.ChatID("p", "", "b", false)

@@ -15,7 +15,7 @@ const (
 	// aliveFor is how long a process counts as alive after it renewed its row, which it does every sayAliveEvery.
 	aliveFor      = 30 * time.Second
 	sayAliveEvery = aliveFor / 3
-	// Alive asks again about a process that was alive after aliveAge, and about one that was not after deadAge: it may
+	// Alive asks again after aliveAge about a process that was alive, and after deadAge about one that was not: it may
 	// have begun meanwhile.
 	aliveAge, deadAge = time.Second, 20 * time.Millisecond
 )

@@ -227,9 +227,9 @@ func init() {
 	sqlite.MustRegisterFunction("todo_sum", &sqlite.FunctionImpl{NArgs: -1, Deterministic: true, VolatileArgs: true, Scalar: sumOf})
 }
 
-// sumOf is the SQL function todo_sum. It returns the checksum (CRC-32 + 1) of columns. Each row stores that of the columns
-// before it, because SQLite does not notice when a disk returns other bytes than were written (BAD-INPUT 130). The driver
-// would copy a text up to a NUL; a volatile argument is the whole text, in SQLite's memory.
+// sumOf is the SQL function todo_sum. It returns the checksum (CRC-32 + 1) of columns. Each row stores that of the
+// columns before it, because SQLite does not notice when a disk returns other bytes than were written (BAD-INPUT 130).
+// The driver cuts texts at a NUL, but not volatile arguments, which are whole, in SQLite's memory.
 func sumOf(_ *sqlite.FunctionContext, columns []driver.Value) (driver.Value, error) {
 	crc := uint32(0)
 	number := func(n int64) {

@@ -59,10 +59,10 @@ func (l *Life) Hint() {
 // allows 5 s; the other 2 s are for a slow machine.
 const hintAnyway = 3 * time.Second
 
-// Watch calls hint at once. It calls it once more after each [Life.Hint], when told receives a value, when the
-// channel from the last call of the function again receives one, and every hintAnyway. After each hint it calls that
-// function, which returns the next channel or nil; waited is true if time alone caused the hint. Watch returns
-// [board.ErrClosed] after End, or nil when ctx ends.
+// Watch calls hint at once. It calls it once more after each [Life.Hint], after a value from told, and every
+// hintAnyway. After each hint it calls the function again, which returns nil or a channel. A value from the last
+// channel causes a hint, too. waited is true if time alone caused the last hint. Watch returns [board.ErrClosed]
+// after End, or nil when ctx ends.
 func (l *Life) Watch(ctx context.Context, hint func(), told <-chan struct{}, again func(waited bool) <-chan time.Time) error {
 	if err := l.Enter(ctx); err != nil {
 		return fmt.Errorf("watch store: %w", err)

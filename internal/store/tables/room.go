@@ -83,7 +83,7 @@ func (u *Used) read(principal string, most int64, count func() (int64, error)) (
 	return bytes, err
 }
 
-// add notes a row with texts of some bytes. It takes the row for larger than it is with its indexes and its excerpt.
+// add counts a row with texts of so many bytes. The size that it adds is an upper bound, with indexes and excerpt.
 func (u *Used) add(principal string, texts int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -104,7 +104,7 @@ func sizeOf(where string) string {
 		+ %[2]d * ((SELECT count(*) FROM main.seen%[1]s) + (SELECT count(*) FROM main.names%[1]s) + (SELECT count(*) FROM main.keys%[1]s)) AS bigint)`, where, rowSize)
 }
 
-// usage is how much of a store is in use. Of lists it says nothing unless one begins.
+// usage is how much of a store is in use. The last three are 0 unless a list begins.
 type usage struct {
 	bytes, own int64 // in all, and by the principal: 0 for the server itself, and unless isTight
 	isTight    bool  // somebody may be over a limit
@@ -185,7 +185,8 @@ func (s *Saver) makeRoom(ctx context.Context, l todo.List, begins bool, now time
 // evict removes up to [board.MaxAbandoned] lists of a kind that last changed before a time, the oldest first, to make
 // room for forList, of the same principal. It leaves out open lists that others than the chat that began them have
 // seen, and lists that a chat which is here holds. Unless room is short, it also leaves out lists that a person looked
-// at or that came later (an import has an old history). Finished lists are purged, so that watchers see that they are gone.
+// at, and lists stored after that time (as by import). Finished lists are purged, so that watchers see that they are
+// gone.
 func (s *Saver) evict(ctx context.Context, forList todo.List, kind todo.Spare, before time.Time, isShort bool, now time.Time) error {
 	begun, whose := now, ""
 	if !isShort {
