@@ -200,16 +200,19 @@ func (t *transport) takeRoots(response []byte) {
 	}
 }
 
-// listen starts a goroutine that serves a stream of subscriptions/listen.
+// listen starts a goroutine that serves a stream of subscriptions/listen. It returns when that has sent its first message,
+// the acknowledgement: the stream tells of the messages behind it.
 func (t *transport) listen(m jsonrpc.Message) {
 	ctx, end := context.WithCancel(t.streams)
 	id, peer := jsonrpc.RequestID(m.ID), t.peer
 	t.cancel.Store(id, end)
+	begun, begin := context.WithCancel(context.Background())
 	t.open.Go(func() {
 		defer end()
 		defer t.cancel.Delete(id)
-		t.server.Listen(ctx, peer, m, t.send)
+		t.server.Listen(ctx, peer, m, func(m mcp.JSONRPCMessage) error { defer begin(); return t.send(m) })
 	})
+	<-begun.Done()
 }
 
 // send writes a message; it ignores nil, the answer to a notification. If the output is closed, the server is told to

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -217,6 +218,20 @@ func TestStdioSubscriptions(t *testing.T) {
 	checktest.Has(t, "its tag", p.Until("notifications/resources/updated").Raw, `"io.modelcontextprotocol/subscriptionId":"L"`)
 	go p.Send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"L",` + servertest.Meta + `}}`)
 	for string(p.Read().ID) != `"L"` {
+	}
+}
+
+// A client that does not wait for the acknowledgement, as the official SDK for Go, is told of its next call, too.
+func TestStdioListensBeforeTheNextMessage(t *testing.T) {
+	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
+	for n := range 50 {
+		id := fmt.Sprint("L", n)
+		go p.Send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["todo://list"]},%s}}`, id, servertest.Meta),
+			servertest.ModernCall(n, "TodoWrite", servertest.Todos("pending", id)))
+		checktest.Has(t, "told", p.Until("notifications/resources/updated").Raw, id)
+		go p.Send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%q,%s}}`, id, servertest.Meta))
+		for string(p.Read().ID) != strconv.Quote(id) {
+		}
 	}
 }
 
