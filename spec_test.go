@@ -162,7 +162,9 @@ func TestBadInput(t *testing.T) {
 		if last, seen[n] = n, true; line != said[n] && !*update {
 			t.Errorf("run with -update: row %d is\n%s\nits test says\n%s", n, line, said[n])
 		}
-		lines[i] = said[n]
+		if lines[i] = said[n]; said[n] == "" {
+			t.Fatalf("no test says what row %d is: // BAD-INPUT %d: what comes → what happens", n, n)
+		}
 	}
 	for n := range said {
 		if !seen[n] {

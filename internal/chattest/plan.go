@@ -1,26 +1,32 @@
 package chattest
 
 import (
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-var item, statuses = letters()
-
-func letters() (*regexp.Regexp, map[string]todo.Status) {
-	all, statuses := "", make(map[string]todo.Status)
+// letters has the letter of each status: those of the first six for good, and of any other one its
+// first letter that is free.
+var letters = func() map[todo.Status]string {
+	letters := map[todo.Status]string{todo.Pending: "p", todo.InProgress: "i", todo.Completed: "c", todo.Failed: "f", todo.Blocked: "b", todo.Cancelled: "x"}
 	for _, s := range todo.Statuses() {
-		all += letter(s)
-		statuses[letter(s)] = s
+		for _, letter := range strings.Split(string(s), "") {
+			if letters[s] == "" && !slices.Contains(slices.Collect(maps.Values(letters)), letter) {
+				letters[s] = letter
+			}
+		}
 	}
-	return regexp.MustCompile(`(?:^| )([` + all + `])(?:#(\w+))?:`), statuses
-}
+	return letters
+}()
+
+var item = regexp.MustCompile(`(?:^| )([` + strings.Join(slices.Sorted(maps.Values(letters)), "") + `])(?:#(\w+))?:`)
 
 // ParsePlan reads a plan in short, "p:Read it i:Fix the bug": for each item the letter of its
-// status, a colon and its text. The letters are the first ones of the core's words, but x for
-// cancelled. "p#2:Fix it" is an item with its id.
+// status, a colon and its text. "p#2:Fix it" is an item with its id.
 func ParsePlan(plan string) []todo.Item {
 	items := []todo.Item{}
 	found := item.FindAllStringSubmatchIndex(plan, -1)
@@ -33,7 +39,13 @@ func ParsePlan(plan string) []todo.Item {
 		if at[4] >= 0 {
 			id = plan[at[4]:at[5]]
 		}
-		items = append(items, todo.Item{ID: id, Text: plan[at[1]:end], Status: statuses[plan[at[2]:at[3]]]})
+		i := todo.Item{ID: id, Text: plan[at[1]:end]}
+		for status, letter := range letters {
+			if letter == plan[at[2]:at[3]] {
+				i.Status = status
+			}
+		}
+		items = append(items, i)
 	}
 	return items
 }
@@ -51,14 +63,7 @@ func ShowPlanIDs(items []todo.Item) string {
 func showPlan(items []todo.Item, id func(todo.Item) string) string {
 	var out []string
 	for _, i := range items {
-		out = append(out, letter(i.Status)+id(i)+":"+i.Text)
+		out = append(out, letters[i.Status]+id(i)+":"+i.Text)
 	}
 	return strings.Join(out, " ")
-}
-
-func letter(s todo.Status) string {
-	if s == todo.Cancelled {
-		return "x"
-	}
-	return string(s[:1])
 }
