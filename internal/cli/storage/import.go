@@ -195,6 +195,15 @@ func (i importer) save(ctx context.Context, some []todo.Snapshot) error {
 func eachLine(in io.Reader, do func(todo.Snapshot) error) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxLine)
+	searched := 0 // how much of the next line has no end; it comes in parts of 4 kB
+	lines.Split(func(data []byte, atEOF bool) (int, []byte, error) {
+		if !atEOF && bytes.IndexByte(data[searched:], '\n') < 0 {
+			searched = len(data)
+			return 0, nil, nil
+		}
+		searched = 0
+		return bufio.ScanLines(data, atEOF)
+	})
 	n, empty := 0, 0
 	for lines.Scan() {
 		n++
