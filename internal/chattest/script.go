@@ -126,7 +126,8 @@ func (s Scene) Setting(key string) string {
 }
 
 // Play does the commands in turn and checks their answers. Vars has the value of each "$name"; a
-// command may add to it. Asked says whether an answer stands below a command.
+// command may add to it, and a name that it lacks fails the test; with nil vars names are text.
+// Asked says whether an answer stands below a command.
 func (s Scene) Play(t testing.TB, vars map[string]string, do func(command string, asked bool) (answer string, refused error)) {
 	t.Helper()
 	parts := strings.Split("\n"+s.text, "\n> ")
@@ -134,6 +135,11 @@ func (s Scene) Play(t testing.TB, vars map[string]string, do func(command string
 		command, rest, _ := strings.Cut(part, "\n")
 		at := behind.FindStringIndex(rest)[0]
 		want, aside := rest[:at], strings.TrimPrefix(rest[at:], "\n")
+		for _, name := range variable.FindAllString(expand(command+"\n"+want, s.choice), -1) {
+			if _, known := vars[name[1:]]; !known && vars != nil { // or "- $nmae" would be true
+				t.Fatalf("> %.1000s\nnothing is called %s", command, name)
+			}
+		}
 		got, refused := do(expand(command, s.choice, vars), want != "")
 		got = strings.TrimRight(got, "\n")
 		problem := differs(expand(want, s.choice, vars), got, refused)
