@@ -407,20 +407,26 @@ func (a *attempt) checkOnlyOneOpen(ctx context.Context) error {
 // write. It looks among the lists that the conversation held. If there is none, and the conversation is not certain, it
 // looks among the lists of the same client and workspace. found is false if there is none either.
 func (a *attempt) recognise(ctx context.Context) (found bool, err error) {
-	most := 0
+	most, less := 0, []todo.Snapshot(nil) // less have not all texts of the write
 	for l, err := range a.ownLists(ctx) {
+		if err == nil && !a.sent.IsOn(l) {
+			less = append(less, l)
+			continue
+		}
 		if err == nil {
 			most, err = a.compare(ctx, l, most)
 		}
-		if err != nil {
-			return false, err
-		}
-		if most == len(a.Lines) {
-			break // no other list can have more of the lines
+		if err != nil || most == len(a.Lines) { // no other list can have more of the lines
+			return err == nil, err
 		}
 	}
-	if most > 0 || a.isCertain() {
-		return most > 0, nil
+	for _, l := range less {
+		if err == nil {
+			most, err = a.compare(ctx, l, most)
+		}
+	}
+	if err != nil || most > 0 || a.isCertain() {
+		return err == nil && most > 0, err
 	}
 	others, err := a.candidates(ctx)
 	for _, l := range others {

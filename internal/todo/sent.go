@@ -51,6 +51,15 @@ func (s *Sent) Count(items []Item) (n int) {
 	return n
 }
 
+// IsOn reports whether a list has an item with the very text of each line.
+func (s *Sent) IsOn(list Snapshot) bool {
+	texts := make(map[string]bool, len(list.Items))
+	for _, i := range list.Items {
+		texts[i.Text] = true
+	}
+	return !slices.ContainsFunc(s.Lines, func(l Line) bool { return !texts[l.Text] })
+}
+
 // Continues reports whether the write shows that its agent knows a list; shown is the list as its agents were shown it.
 // The write must have four fifths of the list's items, and at least two, or the only item of the current list. If
 // agents finished items, it must have one of these as finished, which a similar plan for another task does not.
