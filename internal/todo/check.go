@@ -109,13 +109,14 @@ func (s Snapshot) Equal(o Snapshot) bool {
 
 // CheckName returns an error unless name may be the name of a list (BAD-INPUT 42).
 func CheckName(name string) error {
-	if !nameForm.MatchString(name) || strings.HasSuffix(name, " ") || utf8.RuneCountInString(name) > MaxName {
+	isWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	isOther := func(r rune) bool { return !isWord(r) && !unicode.IsMark(r) && !strings.ContainsRune(" ._-", r) }
+	first, _ := utf8.DecodeRuneInString(name)
+	if !isWord(first) || strings.ContainsFunc(name, isOther) || strings.HasSuffix(name, " ") || utf8.RuneCountInString(name) > MaxName {
 		return fmt.Errorf("list name: must be 1 to %d letters, digits, spaces or . _ - and begin with a letter or digit", MaxName)
 	}
 	return nil
 }
-
-var nameForm = regexp.MustCompile(`^[\pL\p{Nd}][\pL\p{Nd}\pM ._-]*$`)
 
 // CleanTitle returns a title as lists have it; an error if it is longer than [MaxTitle] runes, or not clean.
 func CleanTitle(title string) (string, error) {
@@ -183,7 +184,7 @@ func Fold(text string) string {
 	if strings.TrimSpace(rest) == "" {
 		rest = text
 	}
-	if strings.ContainsAny(rest, "<>→←⇒") {
+	if strings.ContainsAny(rest, "<>") {
 		rest = arrows.Replace(rest)
 	}
 	rest = norm.NFKC.String(rest)
@@ -214,7 +215,8 @@ func foldRune(r rune) rune {
 	switch {
 	case r|0x20 >= 'a' && r|0x20 <= 'z': // the fast path
 		return r | 0x20
-	case unicode.In(r, unicode.Z, unicode.P, unicode.So, unicode.Sk, unicode.Cf, unicode.Me, unicode.Variation_Selector), unicode.IsSpace(r):
+	case unicode.IsSpace(r), strings.ContainsRune("→←⇒", r),
+		unicode.In(r, unicode.Z, unicode.P, unicode.So, unicode.Sk, unicode.Cf, unicode.Me, unicode.Variation_Selector):
 		return -1
 	case unicode.Is(unicode.Mn, r):
 		return r
@@ -222,5 +224,5 @@ func foldRune(r rune) rune {
 	return unicode.ToLower(unicode.ToUpper(r))
 }
 
-// arrows removes arrows that foldRune keeps: typed ones, and those that are mathematical signs.
-var arrows = strings.NewReplacer("->", " ", "=>", " ", "<-", " ", "→", " ", "←", " ", "⇒", " ")
+// arrows removes typed arrows.
+var arrows = strings.NewReplacer("->", " ", "=>", " ", "<-", " ")

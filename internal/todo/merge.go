@@ -147,59 +147,63 @@ func match(view View, stored []Item, lines []Line) []*Item {
 // ranks is the number of kinds of keys by which lines and items are compared.
 const ranks = 5
 
+// matchByKeys matches by one kind of key after the other, until all lines have their items.
 func matchByKeys(view View, stored []Item, lines []Line) []*Item {
-	type ranked struct {
-		rank int
-		key  string
-	}
-	having, ofLines := make(map[ranked][]int), make([][ranks]string, len(lines)) // having has indexes of items
 	named := view.Keys && slices.ContainsFunc(stored, func(i Item) bool { return i.Key != "" })
-	for i, item := range stored {
-		for rank, keys := range itemKeys(view, item) {
-			if rank == 0 && named && item.Key == "" {
-				continue // agents name their items, and not this one
-			}
-			for _, key := range keys {
-				having[ranked{rank, key}] = append(having[ranked{rank, key}], i)
-			}
-		}
-	}
-	for l, line := range lines {
-		ofLines[l] = lineKeys(line)
-	}
-	out, taken := make([]*Item, len(lines)), make([]bool, len(stored))
-	for rank := range 2 * ranks {
-		for l, keys := range ofLines {
-			key := keys[rank%ranks]
-			if out[l] != nil || key == "" {
+	out, taken, left := make([]*Item, len(lines)), make([]bool, len(stored)), min(len(lines), len(stored))
+	for rank := 0; rank < 2*ranks && left > 0; rank++ {
+		having := make(map[string][]int) // indexes of items
+		for i, item := range stored {
+			if taken[i] || rank == 0 && named && item.Key == "" { // agents name their items, and not this one
 				continue
 			}
-			for _, i := range having[ranked{rank, key}] {
-				if !taken[i] {
-					out[l], taken[i] = &stored[i], true
-					break
-				}
+			for _, key := range itemKeys(view, item, rank) {
+				having[key] = append(having[key], i)
+			}
+		}
+		for l, line := range lines {
+			if out[l] != nil || len(having) == 0 {
+				continue
+			}
+			key := lineKey(line, rank)
+			free := slices.IndexFunc(having[key], func(i int) bool { return !taken[i] })
+			if key != "" && free >= 0 {
+				i := having[key][free]
+				out[l], taken[i] = &stored[i], true
+				left--
 			}
 		}
 	}
 	return out
 }
 
-// lineKeys returns the keys by which a line may match an item, the surest first.
-func lineKeys(l Line) [ranks]string {
-	return [ranks]string{l.ID, l.Text + "\n" + l.Active + "\n" + l.Status, l.Text, l.Text, Fold(l.Text)}
+// lineKey returns the key by which a line may match an item. The first of [ranks] is the surest; then they repeat.
+func lineKey(l Line, rank int) string {
+	switch rank % ranks {
+	case 0:
+		return l.ID
+	case 1:
+		return l.Text + "\n" + l.Active + "\n" + l.Status
+	case 4:
+		return Fold(l.Text)
+	}
+	return l.Text
 }
 
-// itemKeys returns the [lineKeys] of lines that may mean an item. If the view hides it, they are in the second half.
-func itemKeys(view View, i Item) (keys [2 * ranks][]string) {
+// itemKeys returns the [lineKey] of lines that may mean an item. If the view hides it, they are in the second half.
+func itemKeys(view View, i Item, rank int) []string {
 	shown, isShown := view.Show(i)
-	at := keys[ranks:]
-	if isShown {
-		at = keys[:]
-		at[0], at[1], at[3] = []string{shown.ID}, []string{lineKeys(shown)[1]}, []string{shown.Text}
+	switch {
+	case isShown != (rank < ranks):
+		return nil
+	case rank%ranks == 2:
+		return []string{i.Text}
+	case rank%ranks == 4:
+		return i.names()
+	case isShown:
+		return []string{lineKey(shown, rank)}
 	}
-	at[2], at[4] = []string{i.Text}, i.names()
-	return keys
+	return nil
 }
 
 // DiffKind is what happened to an item between two snapshots.
