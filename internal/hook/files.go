@@ -57,7 +57,7 @@ func (e Event) WithFiles(getenv func(string) string) Event {
 // parent matches, in the file of a forked chat, the id of the chat that it was forked from. Codex writes the id in the
 // first line. Claude Code writes it with the answers that the fork took over; after --fork-session the file does not
 // have these answers yet. A text in the file cannot match, since its quotes are escaped.
-var parent = regexp.MustCompile(`"(?:forked_from_id|requestSessionId)":"([0-9A-Za-z-]{8,64})"`)
+var parent = regexp.MustCompile(`"(?:forked_from_id|requestSessionId)":"([0-9A-Za-z-]+)"`)
 
 const maxEnd = 1 << 20 // how many bytes of a chat's file are read at its beginning and at its end
 
@@ -65,7 +65,7 @@ const maxEnd = 1 << 20 // how many bytes of a chat's file are read at its beginn
 func (e Event) forkedFrom() string {
 	for _, atEnd := range []bool{true, false} {
 		for _, found := range slices.Backward(parent.FindAllSubmatch(readFile(e.Transcript, maxEnd, atEnd), -1)) {
-			if id := string(found[1]); id != e.Session {
+			if id := string(found[1]); id != e.Session && len(id) <= 64 {
 				return id
 			}
 		}

@@ -166,7 +166,7 @@ func (e Event) typed() (prompt string, ok bool) {
 }
 
 // command matches a command of the host, such as /clear. It does not match a path such as /tmp/a.
-var command = regexp.MustCompile(`^/[\pL\pN_.:-]+(\s|$)`)
+var command = regexp.MustCompile(`^/[\w.:[:^ascii:]-]+(\s|$)`)
 
 // firstLine returns the first line with a letter or digit, cleaned and cut; empty for a command of the host or a shell.
 func firstLine(prompt string) string {

@@ -186,7 +186,7 @@ func Parse(text string) (t Target, err error) {
 	}
 	if t.name == "ntfy" {
 		t.topic, u.Path = strings.TrimPrefix(u.Path, "/"), "/"
-		if !topicForm.MatchString(t.topic) || u.RawQuery != "" {
+		if !topicForm.MatchString(t.topic) || len(t.topic) > 64 || u.RawQuery != "" {
 			return t, errTarget
 		}
 	}
@@ -194,7 +194,7 @@ func Parse(text string) (t Target, err error) {
 	return t, nil
 }
 
-var topicForm = regexp.MustCompile(`^[-_0-9A-Za-z]{1,64}$`)
+var topicForm = regexp.MustCompile(`^[-_0-9A-Za-z]+$`)
 
 const (
 	// sendTimeout bounds one try, with its answer.

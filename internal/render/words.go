@@ -111,7 +111,7 @@ func DaysAgo(t, now time.Time) int {
 }
 
 // chatID matches ids of chats that a shell cannot take for an option or for several words.
-var chatID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+var chatID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 var volume = regexp.MustCompile(`^(?:[A-Za-z]:[\\/]|\\\\)`) // matches the start of an absolute path of Windows
 
@@ -122,7 +122,7 @@ var volume = regexp.MustCompile(`^(?:[A-Za-z]:[\\/]|\\\\)`) // matches the start
 func ResumeCommand(s todo.Snapshot) string {
 	client, id, folder := clients.Find(s.List.Client), s.List.Chat, s.List.Workspace
 	another := !s.Writer.Person && s.Writer.Client != "" && clients.Find(s.Writer.Client).Name != client.Name
-	if client.Resume == "" || another || !chatID.MatchString(id) || Safe(folder) != folder {
+	if client.Resume == "" || another || !chatID.MatchString(id) || len(id) > 128 || Safe(folder) != folder {
 		return ""
 	}
 	command := client.Resume + " " + id
