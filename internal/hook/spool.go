@@ -112,15 +112,20 @@ func (s *Spool) add(e Event) (waiting int, err error) {
 	if len(all) >= maxSpooled || size > maxSpool {
 		return 0, fmt.Errorf("%d events, %d bytes with this one, wait for the store: no more than %d or %d bytes are kept", len(all), size, maxSpooled, maxSpool)
 	}
-	unnamed := filepath.Join(s.Folder, rand.Text())
-	if err := atomicfile.Write(unnamed, event, nil); err != nil {
+	f, err := os.CreateTemp(s.Folder, "new-*")
+	if err != nil {
+		return 0, err
+	}
+	defer os.Remove(f.Name()) // fails harmlessly after the rename
+	_, err = f.Write(event)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return 0, err
 	}
 	id := time.Now().UnixNano()
 	if all, err = s.names(); len(all) > 0 {
 		id = max(id, came(all[len(all)-1]).UnixNano()+1) // also if the clock was set back
 	}
-	err = errors.Join(err, os.Rename(unnamed, filepath.Join(s.Folder, fmt.Sprintf("%020d-%s", id, rand.Text()))))
+	err = errors.Join(err, os.Rename(f.Name(), filepath.Join(s.Folder, fmt.Sprintf("%020d-%s", id, rand.Text()))))
 	_ = os.Chtimes(s.Folder, time.Time{}, time.Unix(0, id)) // a time that no event had, for who looks whether it changed
 	atomicfile.SyncFolder(s.Folder)
 	if missing != nil { // the folders above it may be new, too
