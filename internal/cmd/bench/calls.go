@@ -116,7 +116,7 @@ const warm = 50
 
 // measure lets clients call a server for a while.
 func (k kind) measure(o options, s scenario) (r result, err error) {
-	p, err := k.start(o, s.transport == onStdio)
+	p, err := k.start(s.transport == onStdio)
 	if err != nil {
 		return r, err
 	}
@@ -190,6 +190,7 @@ func together(clients []client, from int, more func(calls int) bool) (took []tim
 
 // rows measures all servers in one scenario, in turn.
 func (s scenario) rows(o options) (rows [][]string, err error) {
+	kinds := kinds(o)
 	all := make([][]result, len(kinds))
 	for range o.rounds {
 		for i, k := range kinds {

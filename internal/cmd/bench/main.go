@@ -10,10 +10,11 @@
 // as the kernel counts it), which depends little on what else the machine does;
 // rates and latencies depend on it.
 //
-//	bench [-time D] [-rounds N] [-only TEXT] PROGRAM [DOCUMENT]
+//	bench [-time D] [-rounds N] [-only TEXT] [-beside OTHER] PROGRAM [DOCUMENT]
 //
 // PROGRAM is the todo-mcp binary. The tables replace the ones in DOCUMENT,
-// internal/cmd/bench/RESULTS.md; without it they are written to standard output. It needs Linux.
+// internal/cmd/bench/RESULTS.md; without it they are written to standard output. OTHER, an earlier
+// build of todo-mcp, is measured in the same rounds. It needs Linux.
 package main
 
 import (
@@ -38,6 +39,7 @@ func main() {
 	flag.DurationVar(&o.time, "time", 2*time.Second, "for how long each server is measured in a round")
 	flag.IntVar(&o.rounds, "rounds", 3, "how many rounds; the table has their medians")
 	flag.StringVar(&o.only, "only", "", "measure only rows whose name contains this")
+	flag.StringVar(&o.beside, "beside", "", "another build of the program, which is measured, too")
 	flag.Parse()
 	if flag.NArg() < 1 || flag.NArg() > 2 {
 		fmt.Fprintln(os.Stderr, "usage: bench [flags] PROGRAM [DOCUMENT]")
@@ -62,4 +64,5 @@ type options struct {
 	time     time.Duration
 	rounds   int
 	only     string
+	beside   string // another build of program, or empty
 }

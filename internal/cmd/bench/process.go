@@ -32,36 +32,48 @@ type process struct {
 type kind struct {
 	name string
 	// args returns the command line for stdio (at is "stdio") or an address.
-	args  func(o options, at, folder string) []string
+	args  func(at, folder string) []string
 	keeps bool // it keeps lists
 }
 
 // kinds are the servers that are compared; the first two are the floors.
-var kinds = []kind{
-	{"bare mcp-go", floor("bare"), false},
-	{"bare + one row", floor("row"), false},
-	{"memory", own(func(string) string { return "memory" }), true},
-	{"SQLite", own(func(folder string) string { return "sqlite:" + filepath.Join(folder, "todo.db") }), true},
+func kinds(o options) []kind {
+	all := []kind{{"bare mcp-go", floor("bare"), false}, {"bare + one row", floor("row"), false}}
+	for _, program := range []string{o.program, o.beside} {
+		if program != "" {
+			all = append(all, kind{named("memory", o, program), own(program, func(string) string { return "memory" }), true},
+				kind{named("SQLite", o, program), own(program, func(folder string) string { return "sqlite:" + filepath.Join(folder, "todo.db") }), true})
+		}
+	}
+	return all
 }
 
-func own(store func(folder string) string) func(options, string, string) []string {
-	return func(o options, at, folder string) []string {
+// named says of a row if it is of the other build.
+func named(name string, o options, program string) string {
+	if program == o.program {
+		return name
+	}
+	return name + ", " + filepath.Base(program)
+}
+
+func own(program string, store func(folder string) string) func(string, string) []string {
+	return func(at, folder string) []string {
 		flags := []string{"--store", store(folder), "--keep-revisions", "0"}
 		if at == "stdio" {
-			return append([]string{o.program, "stdio"}, flags...)
+			return append([]string{program, "stdio"}, flags...)
 		}
-		return append([]string{o.program, "serve", "--addr", at}, flags...)
+		return append([]string{program, "serve", "--addr", at}, flags...)
 	}
 }
 
-func floor(name string) func(options, string, string) []string {
+func floor(name string) func(string, string) []string {
 	self, _ := os.Executable()
-	return func(_ options, at, folder string) []string { return []string{self, name, at, folder} }
+	return func(at, folder string) []string { return []string{self, name, at, folder} }
 }
 
 // start starts a server on stdio, or on a free port. The server has the last core
 // alone where there are several.
-func (k kind) start(o options, stdio bool) (*process, error) {
+func (k kind) start(stdio bool) (*process, error) {
 	folder, err := os.MkdirTemp("", "bench-*")
 	if err != nil {
 		return nil, err
@@ -74,7 +86,7 @@ func (k kind) start(o options, stdio bool) (*process, error) {
 		}
 		p.base = "http://" + at + "/mcp"
 	}
-	args := k.args(o, at, folder)
+	args := k.args(at, folder)
 	p.Cmd = exec.Command(args[0], args[1:]...)
 	p.Env = append(os.Environ(), "XDG_STATE_HOME="+folder, "XDG_CONFIG_HOME="+folder)
 	if stdio {

@@ -23,9 +23,16 @@ func run(o options) error {
 	if err != nil {
 		return err
 	}
-	mb, err := idle(o)
-	if err != nil {
-		return err
+	idles := ""
+	for _, program := range []string{o.program, o.beside} {
+		if program == "" {
+			continue
+		}
+		mb, err := idle(program)
+		if err != nil {
+			return err
+		}
+		idles += fmt.Sprintf("%s take %.0f MB together (PSS).\n", named("Ten servers on stdio that rest, each with a list", o, program), mb)
 	}
 	if runtime.NumCPU() > 1 {
 		stayOn(0)
@@ -44,7 +51,7 @@ func run(o options) error {
 		{Name: "machine", Text: about},
 		{Name: "calls", Text: page.Table([]string{"", "server", "CPU µs a call:", "of bare:", "of bare + one row:", "saves a call:", "calls/s:", "p50 ms:", "p99 ms:"}, rows)},
 		{Name: "waits", Text: page.Table([]string{"", "median ms:", "half of all ms:"}, waits)},
-		{Name: "idle", Text: fmt.Sprintf("Ten servers on stdio that rest, each with a list, take %.0f MB together (PSS).\n", mb)},
+		{Name: "idle", Text: idles},
 	}
 	if o.document != "" {
 		return page.Write(o.document, sections)

@@ -35,20 +35,29 @@ func startRows(o options) (rows [][]string, err error) {
 	if out, err := exec.Command("go", "build", "-o", empty, source).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("go build: %w: %s", err, out)
 	}
-	alone := waits(o, empty, filepath.Join(folder, "alone"))
-	beside := waits(o, empty, filepath.Join(folder, "beside"))
-	p, err := startIn(filepath.Join(folder, "beside"), o.program, "stdio")
-	if err != nil {
-		return nil, err
-	}
-	defer p.stop()
-	if err := p.writes(); err != nil {
-		return nil, err
-	}
-	for _, w := range beside {
-		if strings.HasPrefix(w.name, "hook") {
-			w.name += ", beside a server"
+	alone := []wait{{"an empty Go program", func() (time.Duration, error) { return runIn(folder, exec.Command(empty)) }}}
+	for _, program := range []string{o.program, o.beside} {
+		if program == "" {
+			continue
+		}
+		store := filepath.Join(folder, fmt.Sprintf("beside-%d", len(alone)))
+		p, err := startIn(store, program, "stdio")
+		if err != nil {
+			return nil, err
+		}
+		defer p.stop()
+		if err := p.writes(); err != nil {
+			return nil, err
+		}
+		for _, w := range waits(program, filepath.Join(folder, fmt.Sprintf("alone-%d", len(alone)))) {
+			w.name = named(w.name, o, program)
 			alone = append(alone, w)
+		}
+		for _, w := range waits(program, store) {
+			if strings.HasPrefix(w.name, "hook") {
+				w.name = named(w.name+", beside a server", o, program)
+				alone = append(alone, w)
+			}
 		}
 	}
 	took := make([][]float64, len(alone))
@@ -69,13 +78,13 @@ func startRows(o options) (rows [][]string, err error) {
 	return rows, nil
 }
 
-// waits are what a person waits for, with a store in a folder. The first is the floor of all.
-func waits(o options, empty, folder string) []wait {
+// waits are what a person waits for, with a store in a folder.
+func waits(program, folder string) []wait {
 	n := 0
 	hook := func(event string) func() (time.Duration, error) {
 		return func() (time.Duration, error) {
 			n++
-			c := exec.Command(o.program, "hook")
+			c := exec.Command(program, "hook")
 			c.Stdin = strings.NewReader(fmt.Sprintf(event, n%items, n))
 			return runIn(folder, c)
 		}
@@ -94,10 +103,9 @@ func waits(o options, empty, folder string) []wait {
 	}
 	self, _ := os.Executable()
 	return []wait{
-		{"an empty Go program", func() (time.Duration, error) { return runIn(folder, exec.Command(empty)) }},
-		{"version", func() (time.Duration, error) { return runIn(folder, exec.Command(o.program, "version")) }},
+		{"version", func() (time.Duration, error) { return runIn(folder, exec.Command(program, "version")) }},
 		{"bare mcp-go on stdio, to initialize", toInitialize(self, "bare", "stdio", folder)},
-		{"stdio, to initialize", toInitialize(o.program, "stdio")},
+		{"stdio, to initialize", toInitialize(program, "stdio")},
 		{"hook that tells of a plan", hook(`{"session_id":"s1","cwd":"/tmp","hook_event_name":"PostToolUse","tool_name":"TodoWrite","tool_input":{"todos":[{"content":"One","status":"in_progress","activeForm":"a"},{"content":"Step %d","status":"pending","activeForm":"a"}]},"tool_response":{},"tool_use_id":"t%d"}`)},
 		{"hook of a prompt, which writes what that left", hook(`{"session_id":"s1","cwd":"/tmp","hook_event_name":"UserPromptSubmit","prompt":"%d %d"}`)},
 		{"hook of a step", hook(`{"session_id":"s1","cwd":"/tmp","hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"command":"go test -run %d"},"tool_response":{},"tool_use_id":"u%d"}`)},
@@ -142,7 +150,7 @@ const untilRest = 12 * time.Second
 
 // idle returns how much memory ten servers on stdio take together, each of which has written
 // a list, as far as it is not shared with others.
-func idle(o options) (mb float64, err error) {
+func idle(program string) (mb float64, err error) {
 	folder, err := os.MkdirTemp("", "bench-*")
 	if err != nil {
 		return 0, err
@@ -150,7 +158,7 @@ func idle(o options) (mb float64, err error) {
 	defer os.RemoveAll(folder)
 	var all []*process
 	for range 10 {
-		p, err := startIn(folder, o.program, "stdio")
+		p, err := startIn(folder, program, "stdio")
 		if err != nil {
 			return 0, err
 		}
