@@ -67,7 +67,10 @@ func (t *Texts) read(folder fs.FS, isOwn bool) error {
 	names, _ := fs.Glob(embedded, "*.md") // a valid pattern has no error
 	for _, name := range names {          // TodoWrite.long.md before TodoWrite.md
 		data, err := fs.ReadFile(folder, name)
-		switch text := strings.TrimSpace(string(asutf8.Bytes(data))); {
+		if isOwn {
+			data = asutf8.Bytes(data)
+		}
+		switch text := strings.TrimSpace(string(data)); {
 		case t.files[name] != "" && errors.Is(err, fs.ErrNotExist):
 		case err != nil:
 			return fmt.Errorf("read prompt %s: %w", name, err)

@@ -45,7 +45,7 @@ func FindBuiltIn(host, name string) (BuiltIn, bool) {
 	return BuiltIn{}, false
 }
 
-// english has the words of errors. [prompts.English] would read the texts for models, too, and make each hook slower.
+// english has the words alone: to read the texts for models, too, as [prompts.English] does, would make each hook slower.
 var english = sync.OnceValue(func() *prompts.Words { return prompts.WordsIn(prompts.Languages()[0]) })
 
 // Read parses and checks the tool's input and response, raw JSON that may be empty. The call is nil if the list is

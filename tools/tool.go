@@ -148,7 +148,10 @@ func table(o Options) []*Tool {
 
 // New returns all tools, in the order of [Names].
 func New(o Options) []*Tool {
-	list, texts := table(o), cmp.Or(o.Texts, prompts.English())
+	list, texts := table(o), o.Texts
+	if texts == nil {
+		texts = prompts.English()
+	}
 	for _, t := range list {
 		t.words, t.Description, t.InputSchema = texts.Words, texts.Text(cmp.Or(t.File, t.Name)), sync.OnceValue(t.publish)
 		if t.allStatuses {
