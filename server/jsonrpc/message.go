@@ -165,7 +165,7 @@ func (m *Message) readParams(e *envelope) *Error {
 	if jsonv2.Unmarshal(params["_meta"], &meta, lone) == nil {
 		_ = json.Unmarshal(meta[mcp.MetaKeyProtocolVersion], &m.Protocol)
 		m.Modern = mcp.IsModernProtocol(m.Protocol)
-		if capabilities := meta[mcp.MetaKeyClientCapabilities]; capabilities != nil {
+		if capabilities := meta[mcp.MetaKeyClientCapabilities]; bytes.Contains(capabilities, []byte("[")) {
 			meta[mcp.MetaKeyClientCapabilities] = object(capabilities, everyLevel)
 			params["_meta"], _ = jsonv2.Marshal(meta, lone, jsonv2.Deterministic(true))
 		}
