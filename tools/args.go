@@ -16,7 +16,7 @@ import (
 
 // reader reads a call's arguments and collects every problem in them.
 type reader struct {
-	words    *prompts.Words
+	words    func() *prompts.Words // decoded when a problem needs them: a hook has none
 	problems []todo.Problem
 	cause    error       // [ErrListLeftOut], or nil
 	leftOut  []todo.Item // as [Call.leftOut]
@@ -43,7 +43,7 @@ func (r *reader) err() error {
 	}
 	problems := r.problems
 	if more := len(problems) - maxProblems; more > 0 {
-		rest := todo.Problem{Message: strings.TrimSpace(fmt.Sprintf(r.words.More, more))}
+		rest := todo.Problem{Message: strings.TrimSpace(fmt.Sprintf(r.words().More, more))}
 		problems = append(problems[:maxProblems:maxProblems], rest)
 	}
 	return &todo.InputError{Problems: problems, Err: r.cause}
@@ -62,7 +62,7 @@ func (r *reader) arguments(args value, field string) (_ value, ok bool) {
 	case args.missing():
 		return value{kind: '{'}, true
 	}
-	r.problemf("", r.words.NoObject, field, args.name())
+	r.problemf("", r.words().NoObject, field, args.name())
 	return value{}, false
 }
 
@@ -84,7 +84,7 @@ func (r *reader) ids(v value, path string, check func(v value, path string) stri
 	case list.missing():
 		return nil
 	case list.kind != '[':
-		r.problemf(at, r.words.WrongType, "array", list.name())
+		r.problemf(at, r.words().WrongType, "array", list.name())
 		return nil
 	}
 	ids := make([]string, 0, len(list.members))
@@ -119,26 +119,26 @@ func place(path, key string) string { return strings.Trim(path+"."+key, ".") }
 func (r *reader) text(v value, path, key string, limit int) string {
 	switch {
 	case v.missing():
-		r.problem(place(path, key), r.words.Required)
+		r.problem(place(path, key), r.words().Required)
 		return ""
 	case v.kind != '"':
-		r.problemf(place(path, key), r.words.WrongType, "string", v.name())
+		r.problemf(place(path, key), r.words().WrongType, "string", v.name())
 		return ""
 	case r.mends && strings.TrimSpace(v.text) != "":
 		return cmp.Or(todo.OneLine(v.text, limit), "\ufffd")
 	case v.surrogate > 0:
-		r.problemf(place(path, key), r.words.Surrogate, v.surrogate)
+		r.problemf(place(path, key), r.words().Surrogate, v.surrogate)
 		return ""
 	}
 	text, err := todo.CleanText(v.text)
 	switch n := utf8.RuneCountInString(text); {
 	case err != nil:
 		control, _ := errors.AsType[*todo.ControlError](err)
-		r.problemf(place(path, key), r.words.Control, control.Code, control.Position)
+		r.problemf(place(path, key), r.words().Control, control.Code, control.Position)
 	case text == "":
-		r.problem(place(path, key), r.words.Blank)
+		r.problem(place(path, key), r.words().Blank)
 	case n > limit:
-		r.problemf(place(path, key), r.words.TooLong, limit, n)
+		r.problemf(place(path, key), r.words().TooLong, limit, n)
 	}
 	return text
 }
@@ -174,12 +174,12 @@ func (r *reader) word(v value, path string, listed, all []string) string {
 	case v.kind == '"' && at >= 0:
 		return all[at]
 	case v.kind == 0:
-		r.problem(path, r.words.Required)
+		r.problem(path, r.words().Required)
 		return ""
 	case v.kind == '"':
 		received = "'" + unquotedExcerpt(v.text) + "'"
 	}
-	r.problemf(path, r.words.WrongType, "'"+strings.Join(listed, "' | '")+"'", received)
+	r.problemf(path, r.words().WrongType, "'"+strings.Join(listed, "' | '")+"'", received)
 	return ""
 }
 
@@ -204,11 +204,11 @@ func (r *reader) id(v value, path string, required bool) (id string) {
 	case '"':
 		id = todo.OneLine(strings.TrimPrefix(strings.TrimSpace(v.text), "#"), todo.MaxText)
 	default:
-		r.problemf(path, r.words.WrongType, "string", v.name())
+		r.problemf(path, r.words().WrongType, "string", v.name())
 		return ""
 	}
 	if id == "" && required {
-		r.problem(path, r.words.Required)
+		r.problem(path, r.words().Required)
 	}
 	return id
 }

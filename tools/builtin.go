@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"sync"
 
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 	"github.com/todo-mcp/todo-mcp/prompts"
@@ -45,9 +44,6 @@ func FindBuiltIn(host, name string) (BuiltIn, bool) {
 	return BuiltIn{}, false
 }
 
-// english has the words alone: to read the texts for models, too, as [prompts.English] does, would make each hook slower.
-var english = sync.OnceValue(func() *prompts.Words { return prompts.WordsIn(prompts.Languages()[0]) })
-
 // Read parses and checks the tool's input and response, raw JSON that may be empty. The call is nil if the list is
 // unchanged. The error is [ErrInvalidJSON] or a [*todo.InputError]. Texts that a list cannot have are mended, since
 // the host's tool accepted them.
@@ -57,7 +53,7 @@ func (b BuiltIn) Read(input, response json.RawMessage) (*Call, error) {
 	if err := cmp.Or(err, err2); err != nil {
 		return nil, err
 	}
-	r := &reader{words: english(), mends: true}
+	r := &reader{words: func() *prompts.Words { return prompts.English().Words }, mends: true}
 	call := b.read(r, in, out)
 	return call, r.err()
 }

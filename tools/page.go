@@ -25,7 +25,7 @@ type tickInput struct {
 // one item's status. Both use core statuses and are not in [Names]. Their calls have no Change; calls of tick have an
 // Edit.
 func NewPage() (view, tick *Tool) {
-	words := *english()
+	words := *prompts.WordsIn(prompts.Languages()[0])
 	words.NoList = "There is no such list"
 	progress := func(_ *prompts.Words, s todo.Snapshot) string {
 		n := s.Progress()
@@ -48,7 +48,7 @@ func (r *reader) tick(args value) *Call {
 	if v := args.optional("revision"); !v.missing() {
 		n, err := strconv.ParseInt(wholeNumber(v.text), 10, 64)
 		if seen = n; v.kind != '0' || err != nil || n < 0 {
-			r.problemf("revision", r.words.WrongType, "revision number", v.name())
+			r.problemf("revision", r.words().WrongType, "revision number", v.name())
 		}
 	}
 	return &Call{Edit: todo.Edit{Do: todo.EditStatus, Item: item, Status: status, Seen: seen}}

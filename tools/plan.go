@@ -38,11 +38,11 @@ func readCreateTodos(r *reader, args value) *Call {
 	l := wholeList{view: todo.CoreView(), list: "items", text: "content", takesAnyWord: true, takesTexts: true}
 	elements, _, ok := r.list(args, l)
 	if ok && len(elements) == 0 {
-		r.sentence("%s", r.words.NoItems)
+		r.sentence("%s", r.words().NoItems)
 	}
 	steps := r.lines(elements, l, false)
 	created := func(o board.Outcome) string {
-		return fmt.Sprintf(r.words.Created, len(steps)) + "\n" + planText(r.words, o.After)
+		return fmt.Sprintf(r.words().Created, len(steps)) + "\n" + planText(r.words(), o.After)
 	}
 	return &Call{Target: board.Target{Append: true}, answer: created, Change: func(d *todo.Draft) error {
 		appendLines(d, steps...)
@@ -68,29 +68,29 @@ func readUpdateTodo(r *reader, args value) *Call {
 	id := r.id(args.get("id"), "id", true)
 	status, words := args.get("status"), []string{"running", "completed", "failed"} // a step cannot become pending
 	if status.kind != '"' || !slices.Contains(words, status.text) {
-		r.sentence(r.words.UnknownStatus, unquotedExcerpt(cmp.Or(status.text, status.name())), strings.Join(words, ", "))
+		r.sentence(r.words().UnknownStatus, unquotedExcerpt(cmp.Or(status.text, status.name())), strings.Join(words, ", "))
 	}
 	reason := r.detail(args, "", todo.MaxText, "reason")
 	change := func(d *todo.Draft) error {
 		view := planView()
 		item, ok := d.Item(id)
 		if !ok {
-			return refuse("%s\n%s", noItem(r.words, d, id), planText(r.words, todo.Snapshot{Items: d.Items()}))
+			return refuse("%s\n%s", noItem(r.words(), d, id), planText(r.words(), todo.Snapshot{Items: d.Items()}))
 		}
 		becomes, _ := view.Core(status.text)
 		switch current := view.Words[item.Status]; current {
 		case status.text:
 			becomes = item.Status // keep another core status with the same word
 		case "completed", "failed":
-			return refuse(r.words.Backwards, item.ID, unquotedExcerpt(item.Text), current, status.text)
+			return refuse(r.words().Backwards, item.ID, unquotedExcerpt(item.Text), current, status.text)
 		}
 		d.Put(todo.CoreView(), todo.Line{ID: id, Status: string(becomes), Reason: reason})
-		noteEarly(d, r.words)
+		noteEarly(d, r.words())
 		return nil
 	}
 	updated := func(o board.Outcome) string {
 		item, _ := o.After.Item(id)
-		return fmt.Sprintf(r.words.Updated, item.ID, item.Text, planView().Words[item.Status]) + "\n" + planText(r.words, o.After)
+		return fmt.Sprintf(r.words().Updated, item.ID, item.Text, planView().Words[item.Status]) + "\n" + planText(r.words(), o.After)
 	}
 	return &Call{Target: board.Target{Item: id}, answer: updated, Change: change}
 }

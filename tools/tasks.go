@@ -48,12 +48,12 @@ func numbers(ids []string) string { return "#" + strings.Join(ids, ", #") }
 func readTaskCreate(r *reader, args value) *Call {
 	for _, many := range listNames {
 		if args.get(many).kind == '[' {
-			r.sentence(r.words.OneTask, many)
+			r.sentence(r.words().OneTask, many)
 			return &Call{}
 		}
 	}
 	if !args.optional("prompt", "subagent_type").missing() {
-		r.sentence("%s", r.words.NoAgent)
+		r.sentence("%s", r.words().NoAgent)
 		return &Call{}
 	}
 	if task := args.get("task"); task.kind == '{' {
@@ -79,7 +79,7 @@ func readTaskCreate(r *reader, args value) *Call {
 		if n := len(o.After.Items); n > 0 {
 			last = o.After.Items[n-1]
 		}
-		return fmt.Sprintf(r.words.TaskCreated, last.ID, excerpt(last.Text))
+		return fmt.Sprintf(r.words().TaskCreated, last.ID, excerpt(last.Text))
 	}
 	return &Call{Target: board.Target{Append: true}, answer: created, Change: func(d *todo.Draft) error { appendLines(d, line); return nil }}
 }
@@ -152,8 +152,8 @@ func readTaskUpdate(r *reader, args value) *Call {
 	if c.ID == todo.Next {
 		target.Item = ""
 	}
-	updated := func(o board.Outcome) string { return c.updated(r.words, o) }
-	return &Call{Target: target, answer: updated, Change: func(d *todo.Draft) error { return updateTask(d, c, r.words) }}
+	updated := func(o board.Outcome) string { return c.updated(r.words(), o) }
+	return &Call{Target: target, answer: updated, Change: func(d *todo.Draft) error { return updateTask(d, c, r.words()) }}
 }
 
 // updated returns the answer to a call of TaskUpdate.
@@ -254,10 +254,10 @@ func readTaskGet(r *reader, args value) *Call {
 			return ""
 		}
 		line, _ := TodoWriteView().Show(item)
-		text := taskLine(r.words, line, item, todo.OpenWaits(o.After.Items)(item))
+		text := taskLine(r.words(), line, item, todo.OpenWaits(o.After.Items)(item))
 		after := slices.DeleteFunc(slices.Clone(o.After.Items), func(i todo.Item) bool { return !slices.Contains(i.Waits(), item.ID) })
 		if len(after) > 0 {
-			text += " [" + fmt.Sprintf(r.words.Blocks, numbers(TodoWriteView().IDs(after))) + "]"
+			text += " [" + fmt.Sprintf(r.words().Blocks, numbers(TodoWriteView().IDs(after))) + "]"
 		}
 		if item.Details != "" {
 			text += "\n" + item.Details
@@ -327,7 +327,7 @@ func mirrorTasks(r *reader, _, response value) *Call {
 func (r *reader) taskID(v value, path string) string {
 	id := r.id(v, path, false)
 	if todo.ItemNumber(id) == 0 {
-		r.problemf(path, r.words.WrongType, "the number of a task", v.name())
+		r.problemf(path, r.words().WrongType, "the number of a task", v.name())
 	}
 	return id
 }

@@ -213,7 +213,7 @@ func (t *Tool) Read(raw json.RawMessage) (*Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, call := &reader{words: t.words}, &Call{}
+	r, call := &reader{words: func() *prompts.Words { return t.words }}, &Call{}
 	args, isRead := r.arguments(args, t.bare)
 	list := r.id(args.optional("list_id"), "list_id", t.byList)
 	if isRead {

@@ -116,7 +116,7 @@ func (l wholeList) read(r *reader, args value) *Call {
 	if v := args.get("title"); v.kind == '"' && v.surrogate == 0 {
 		title = todo.OneLine(v.text, todo.MaxTitle)
 	}
-	answer := func(o board.Outcome) string { return l.updated(r.words, o.After) }
+	answer := func(o board.Outcome) string { return l.updated(r.words(), o.After) }
 	return &Call{Target: target, Title: title, answer: answer, Change: func(d *todo.Draft) error {
 		if err := r.check(d, l, lines, merge); err != nil {
 			return err
@@ -124,17 +124,17 @@ func (l wholeList) read(r *reader, args value) *Call {
 		var unknown []string
 		if merge || l.byIDs && len(lines) > 0 && lines[0].ID != "" && d.Names(l.view, lines) {
 			unknown = d.Put(l.view, lines...)
-			noteEarly(d, r.words)
+			noteEarly(d, r.words())
 		} else {
 			unknown = d.Replace(l.view, lines)
 		}
 		if len(unknown) > 0 && !l.mirrors {
-			return refuse(r.words.UnknownID, unquotedExcerpt(unknown[0]))
+			return refuse(r.words().UnknownID, unquotedExcerpt(unknown[0]))
 		}
 		if explanation != "" {
 			d.Explain(explanation)
 		}
-		return oneInProgress(d, l, r.words)
+		return oneInProgress(d, l, r.words())
 	}}
 }
 
@@ -156,7 +156,7 @@ func (r *reader) check(d *todo.Draft, l wholeList, lines []todo.Line, merge bool
 	check, names := reader{words: r.words}, map[string]bool(nil)
 	for i, line := range lines {
 		if merge && line.Text == "" && !d.Names(l.view, lines[i:i+1]) {
-			check.problem(fmt.Sprintf("%s[%d].%s", l.list, i, l.text), r.words.Required)
+			check.problem(fmt.Sprintf("%s[%d].%s", l.list, i, l.text), r.words().Required)
 		}
 		for _, sent := range [...]struct{ key, text string }{{l.text, line.Text}, {l.active, line.Active}} {
 			length := utf8.RuneCountInString(sent.text)
@@ -167,7 +167,7 @@ func (r *reader) check(d *todo.Draft, l wholeList, lines []todo.Line, merge bool
 				names = todo.Names(d.Items())
 			}
 			if !names[todo.Fold(sent.text)] && !names[todo.Fold(line.Text)] {
-				check.problemf(fmt.Sprintf("%s[%d].%s", l.list, i, sent.key), r.words.TooLong, l.maxText, length)
+				check.problemf(fmt.Sprintf("%s[%d].%s", l.list, i, sent.key), r.words().TooLong, l.maxText, length)
 			}
 		}
 	}
@@ -205,13 +205,13 @@ func (r *reader) list(args value, l wholeList) (elements []member, isText, ok bo
 			elements, isText = r.objects([]member{{value: v}}, l.text)
 			return elements, isText, true
 		}
-		r.problemf(l.list, r.words.WrongType, "array", v.name())
+		r.problemf(l.list, r.words().WrongType, "array", v.name())
 	case !v.given() && l.mayLackList && args.get("operation").text == "":
 		r.misnamed(args, l)
 	case v.kind == 0:
-		r.problem(l.list, r.words.Required)
+		r.problem(l.list, r.words().Required)
 	default:
-		r.problemf(l.list, r.words.WrongType, "array", v.name())
+		r.problemf(l.list, r.words().WrongType, "array", v.name())
 	}
 	if v.missing() && !l.mayLackList {
 		r.cause = ErrListLeftOut
@@ -226,7 +226,7 @@ func (r *reader) misnamed(args value, l wholeList) {
 	for _, m := range args.members {
 		isList := strings.EqualFold(m.name, l.list) && m.value.given() || m.value.kind == '['
 		if isList && m.name != "list_id" || m.name == l.text {
-			r.problemf(l.list, r.words.Misnamed, l.list, excerpt(m.name))
+			r.problemf(l.list, r.words().Misnamed, l.list, excerpt(m.name))
 			return
 		}
 	}
@@ -235,7 +235,7 @@ func (r *reader) misnamed(args value, l wholeList) {
 func (r *reader) lines(elements []member, l wholeList, merge bool) []todo.Line {
 	limit := min(cmp.Or(l.maxItems, todo.MaxItems), todo.MaxItems)
 	if len(elements) > limit {
-		r.problemf(l.list, r.words.MostItems, limit, len(elements))
+		r.problemf(l.list, r.words().MostItems, limit, len(elements))
 		return nil
 	}
 	lines := make([]todo.Line, len(elements))
@@ -245,7 +245,7 @@ func (r *reader) lines(elements []member, l wholeList, merge bool) []todo.Line {
 		lines[i] = r.line(e.value, path, l, merge)
 		if id := lines[i].ID; id != "" {
 			if first, twice := seen[id]; twice {
-				r.problemf(path+".id", r.words.SameID, l.list, first)
+				r.problemf(path+".id", r.words().SameID, l.list, first)
 			}
 			seen[id] = i
 		}
@@ -260,7 +260,7 @@ func (r *reader) line(v value, path string, l wholeList, merge bool) todo.Line {
 		kind, key = "string", ""
 	}
 	if v.kind != '{' {
-		r.problemf(path, r.words.WrongType, kind, v.name())
+		r.problemf(path, r.words().WrongType, kind, v.name())
 		return todo.Line{}
 	}
 	var line todo.Line
@@ -268,7 +268,7 @@ func (r *reader) line(v value, path string, l wholeList, merge bool) todo.Line {
 		line.ID = r.id(id, path+".id", false)
 	}
 	if n := utf8.RuneCountInString(line.ID); l.view.Keys && n > todo.MaxKey {
-		r.problemf(path+".id", r.words.TooLong, todo.MaxKey, n)
+		r.problemf(path+".id", r.words().TooLong, todo.MaxKey, n)
 	}
 	if text := v.first(l.text, otherTexts...); !merge || text.given() {
 		line.Text = r.text(text, path, key, todo.MaxText)
