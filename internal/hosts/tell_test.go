@@ -39,8 +39,8 @@ type told struct {
 	// compact is what a person types so that the conversation is summarized.
 	compact string
 	// asks is on the screen when it asks whether it may run a command, compacted when the conversation
-	// is summarized.
-	asks, compacted string
+	// is summarized. rested is there when it takes the next command, if its hooks tell of that before.
+	asks, compacted, rested string
 }
 
 // toldClients returns the clients whose hooks can tell their agents something.
@@ -61,7 +61,7 @@ func toldClients() []told {
 		{
 			name: "codex", title: "Codex", command: toldCodex, talk: talkToCodex, compact: "/compact",
 			runs: func(command string) plan { return call("exec_command", codexCommand(command)) },
-			asks: "Press enter to confirm", compacted: "compacted",
+			asks: "Press enter to confirm", compacted: "compacted", rested: "Worked for",
 			files: func(r *rig) { r.codexModel("[projects."+asJSON(r.dir)+"]", `trust_level = "trusted"`) },
 		},
 		{
@@ -238,6 +238,9 @@ func TestAtTheTerminal(t *testing.T) {
 			q := await(t, "request", asked, tells("quokka"), s.enter)
 			r.saw("at the next prompt", q, map[string]int{news: 1, "Buy salt": 1})
 			r.awaitList("list whose agent rests again", func(l todo.Snapshot) bool { return r.statesNow()[l.List.ID].State == todo.Idle })
+			if c.rested != "" {
+				s.await(c.rested)
+			}
 			s.typed(c.compact)
 			s.await(c.compact)
 			s.await(c.compacted, s.enter)
