@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
 var update = flag.Bool("update", false, "write docs/spec/bad-input.md anew")
@@ -208,4 +210,26 @@ func checkNamed(t *testing.T, in string) int {
 		}
 	}
 	return len(named)
+}
+
+// Each status has a look on each surface, and a person and a model read of it (CONTRIBUTING.md, "Add a status").
+func TestStatusesAreShown(t *testing.T) {
+	capital := regexp.MustCompile(`(?:^|_).`)
+	for path, form := range map[string]string{
+		"internal/render/plain.go": "todo.%[2]s:", "internal/watch/board.go": "todo.%[2]s:", "server/panel/draw.go": "todo.%[2]s:",
+		"server/panel/page.html": `id="g-%[1]s"`, "server/card/card.js": "\n  %[1]s: [", "internal/install/sidebar.js": " %[1]s: ",
+		"internal/cli/change/edits.go": "] %[3]s", "docs/variants.md": "%[3]s", "docs/spec/variants.md": "`%[1]s`",
+		"internal/cli/app/settings.go": "%[3]s", "prompts/statuses.md": "%[1]s", "prompts/zh/statuses.md": "%[1]s", "prompts/vi/statuses.md": "%[1]s",
+	} {
+		for _, status := range todo.Statuses() {
+			word, isUsual := string(status), slices.Contains([]todo.Status{todo.Pending, todo.InProgress, todo.Completed}, status)
+			if isUsual && (strings.HasPrefix(path, "prompts/") || strings.Contains(path, "settings") || strings.Contains(path, "sidebar")) {
+				continue // which tell of the others alone
+			}
+			constant := capital.ReplaceAllStringFunc(word, func(s string) string { return strings.ToUpper(strings.TrimPrefix(s, "_")) })
+			if want := fmt.Sprintf(form+"%.0[1]s%.0[2]s%.0[3]s", word, constant, strings.ReplaceAll(word, "_", " ")); !strings.Contains(text(t, path), want) {
+				t.Errorf("%s does not have %s", path, want)
+			}
+		}
+	}
 }

@@ -183,16 +183,20 @@ func (r *reader) word(v value, path string, listed, all []string) string {
 	return ""
 }
 
-// statusWords are all tools' words for statuses, folded.
-var statusWords = map[string]todo.Status{
-	"pending": todo.Pending, "todo": todo.Pending, "notstarted": todo.Pending, "open": todo.Pending, "queued": todo.Pending, "planned": todo.Pending,
-	"inprogress": todo.InProgress, "doing": todo.InProgress, "active": todo.InProgress, "started": todo.InProgress,
+// statusWords are the core statuses, and other words of tools for them, folded.
+var statusWords = func(words map[string]todo.Status) map[string]todo.Status {
+	for _, s := range todo.Statuses() {
+		words[todo.Fold(string(s))] = s
+	}
+	return words
+}(map[string]todo.Status{
+	"todo": todo.Pending, "notstarted": todo.Pending, "open": todo.Pending, "queued": todo.Pending, "planned": todo.Pending,
+	"doing": todo.InProgress, "active": todo.InProgress, "started": todo.InProgress,
 	"running": todo.InProgress, "wip": todo.InProgress, "current": todo.InProgress,
-	"complete": todo.Completed, "completed": todo.Completed, "done": todo.Completed, "finished": todo.Completed, "closed": todo.Completed, "resolved": todo.Completed,
-	"failed": todo.Failed, "cancelled": todo.Cancelled, "blocked": todo.Blocked,
+	"complete": todo.Completed, "done": todo.Completed, "finished": todo.Completed, "closed": todo.Completed, "resolved": todo.Completed,
 	"error": todo.Failed, "errored": todo.Failed, "canceled": todo.Cancelled, "abandoned": todo.Cancelled, "dropped": todo.Cancelled,
 	"skipped": todo.Cancelled, "obsolete": todo.Cancelled, "wontdo": todo.Cancelled, "waiting": todo.Blocked, "onhold": todo.Blocked,
-}
+})
 
 // id reads an id, which may also be a number or begin with a hash sign (V5), as one clean line. It returns "" when the id
 // is missing, which is a problem if it is required.
