@@ -136,7 +136,7 @@ func (s Scene) Play(t testing.TB, vars map[string]string, do func(command string
 		at := behind.FindStringIndex(rest)[0]
 		want, aside := rest[:at], strings.TrimPrefix(rest[at:], "\n")
 		for _, name := range variable.FindAllString(expand(command+"\n"+want, s.choice), -1) {
-			if _, known := vars[name[1:]]; !known && vars != nil { // or "- $nmae" would be true
+			if _, known := vars[name[1:]]; !known && vars != nil { // or what has a mistyped name would be missing
 				t.Fatalf("> %.1000s\nnothing is called %s", command, name)
 			}
 		}

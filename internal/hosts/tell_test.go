@@ -523,7 +523,8 @@ func (r *rig) serveOpencode() func(prompt string) {
 		address = regexp.MustCompile(`http://[0-9.:]+`).FindString(lines.Text())
 	}
 	post := func(path string, body object) (answer struct{ ID string }) {
-		resp := checktest.Must(http.Post(address+path, "application/json", strings.NewReader(asJSON(body))))(r.t)
+		resp, err := http.Post(address+path, "application/json", strings.NewReader(asJSON(body)))
+		checktest.Check(r.t, err)
 		defer resp.Body.Close()
 		if _ = json.NewDecoder(resp.Body).Decode(&answer); resp.StatusCode >= 300 {
 			r.t.Fatalf("%s: %s", path, resp.Status)

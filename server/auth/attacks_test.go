@@ -215,7 +215,8 @@ func TestSignInBelowAPath(t *testing.T) {
 				req, _ := http.NewRequestWithContext(t.Context(), method, base+path, strings.NewReader(form.Encode()))
 				req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 				req.Header.Set("Accept", "text/html")
-				res := checktest.Must(client.Do(req))(t)
+				res, err := client.Do(req)
+				checktest.Check(t, err)
 				defer res.Body.Close()
 				body, _ := io.ReadAll(res.Body)
 				if res.StatusCode != 200 || res.Request.URL.Path != "/todo"+wantPath || !strings.Contains(string(body), wantText) {

@@ -134,7 +134,8 @@ func send(t *testing.T, method, url, body string, headers ...string) {
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
-	res := checktest.Must(http.DefaultClient.Do(req))(t)
+	res, err := http.DefaultClient.Do(req)
+	checktest.Check(t, err)
 	defer res.Body.Close()
 	if !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") || method == http.MethodPost {
 		_, _ = io.Copy(io.Discard, res.Body)
