@@ -218,7 +218,8 @@ func (n *tenant) writes(ctx context.Context, t *testing.T, agent int) {
 
 func (n *tenant) lists(t *testing.T, address string) string {
 	t.Helper()
-	res := checktest.Must((&http.Client{Transport: n}).Get(address + "/api/lists"))(t)
+	res, err := (&http.Client{Transport: n}).Get(address + "/api/lists")
+	checktest.Check(t, err)
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
 	if err != nil || res.StatusCode != http.StatusOK {

@@ -185,7 +185,8 @@ func ask(t *testing.T, url string) (status int, body string) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	req := checktest.Must(http.NewRequestWithContext(ctx, "GET", url, nil))(t)
-	res := checktest.Must(http.DefaultClient.Do(req))(t)
+	res, err := http.DefaultClient.Do(req)
+	checktest.Check(t, err)
 	defer res.Body.Close()
 	isStream := res.Header.Get("Content-Type") == "text/event-stream"
 	enough := func() bool { // the retry line alone, where a stream has nothing to say yet

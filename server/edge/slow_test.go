@@ -179,7 +179,8 @@ func isLate(t *testing.T, address, path string) {
 	t.Helper()
 	transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	defer transport.CloseIdleConnections()
-	res := checktest.Must((&http.Client{Transport: transport}).Get("https://" + address + path))(t)
+	res, err := (&http.Client{Transport: transport}).Get("https://" + address + path)
+	checktest.Check(t, err)
 	defer res.Body.Close()
 	if data, err := io.ReadAll(res.Body); err != nil || res.ProtoMajor != 2 || !strings.Contains(string(data), "late") {
 		t.Errorf("%s: %s %q, %v", path, res.Proto, data, err)

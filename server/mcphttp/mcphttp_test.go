@@ -63,7 +63,9 @@ func TestHTTPBodies(t *testing.T) {
 		c := checktest.Must(net.Dial("tcp", host))(t)
 		defer c.Close()
 		go fmt.Fprintf(c, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n%s", host, rest)
-		res := checktest.Must(http.ReadResponse(bufio.NewReader(c), nil))(t)
+		res, err := http.ReadResponse(bufio.NewReader(c), nil)
+		checktest.Check(t, err)
+		defer res.Body.Close()
 		servertest.Is(t, "8: over 8 MiB "+name, 413, `"id":null`)(res.StatusCode, nil, string(checktest.Must(io.ReadAll(res.Body))(t)))
 	}
 }

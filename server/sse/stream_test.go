@@ -74,7 +74,8 @@ func TestStalledReader(t *testing.T) {
 	// Once the server has closed the stalled stream there is room for another one. What was sent
 	// before can be read, then the end.
 	for isFull := true; isFull; {
-		next := checktest.Must(http.Get(web.URL + "/api/events"))(t)
+		next, err := http.Get(web.URL + "/api/events")
+		checktest.Check(t, err)
 		next.Body.Close()
 		isFull = next.StatusCode == http.StatusTooManyRequests
 	}
