@@ -35,7 +35,11 @@ func startRows(o options) (rows [][]string, err error) {
 	if out, err := exec.Command("go", "build", "-o", empty, source).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("go build: %w: %s", err, out)
 	}
-	alone := []wait{{"an empty Go program", func() (time.Duration, error) { return runIn(folder, exec.Command(empty)) }}}
+	self, _ := os.Executable()
+	alone := []wait{
+		{"an empty Go program", func() (time.Duration, error) { return runIn(folder, exec.Command(empty)) }},
+		{"one with mcp-go and SQLite in it, which does nothing", func() (time.Duration, error) { return runIn(folder, exec.Command(self, "nothing")) }},
+	}
 	for _, program := range []string{o.program, o.beside} {
 		if program == "" {
 			continue
