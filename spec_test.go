@@ -215,19 +215,20 @@ func checkNamed(t *testing.T, in string) int {
 // Each status has a look on each surface, and a person and a model read of it (CONTRIBUTING.md, "Add a status").
 func TestStatusesAreShown(t *testing.T) {
 	capital := regexp.MustCompile(`(?:^|_).`)
-	for path, form := range map[string]string{
-		"internal/render/plain.go": "todo.%[2]s:", "internal/watch/board.go": "todo.%[2]s:", "server/panel/draw.go": "todo.%[2]s:",
-		"server/panel/page.html": `id="g-%[1]s"`, "server/card/card.js": "\n  %[1]s: [", "internal/install/sidebar.js": " %[1]s: ",
-		"internal/cli/change/edits.go": "] %[3]s", "docs/variants.md": "%[3]s", "docs/spec/variants.md": "`%[1]s`",
-		"internal/cli/app/settings.go": "%[3]s", "prompts/statuses.md": "%[1]s", "prompts/zh/statuses.md": "%[1]s", "prompts/vi/statuses.md": "%[1]s",
+	for path, form := range map[string]string{ // of in_progress WORD is in_progress, NAME InProgress, TEXT in progress
+		"internal/render/plain.go": "todo.NAME:", "internal/watch/board.go": "todo.NAME:", "server/panel/draw.go": "todo.NAME:",
+		"server/panel/page.html": `id="g-WORD"`, "server/card/card.js": "\n  WORD: [", "internal/install/sidebar.js": " WORD: ",
+		"internal/cli/change/edits.go": "] TEXT", "docs/variants.md": "TEXT", "docs/spec/variants.md": "`WORD`",
+		"internal/cli/app/settings.go": "TEXT", "prompts/statuses.md": "WORD", "prompts/zh/statuses.md": "WORD", "prompts/vi/statuses.md": "WORD",
 	} {
 		for _, status := range todo.Statuses() {
 			word, isUsual := string(status), slices.Contains([]todo.Status{todo.Pending, todo.InProgress, todo.Completed}, status)
 			if isUsual && (strings.HasPrefix(path, "prompts/") || strings.Contains(path, "settings") || strings.Contains(path, "sidebar")) {
 				continue // which tell of the others alone
 			}
-			constant := capital.ReplaceAllStringFunc(word, func(s string) string { return strings.ToUpper(strings.TrimPrefix(s, "_")) })
-			if want := fmt.Sprintf(form+"%.0[1]s%.0[2]s%.0[3]s", word, constant, strings.ReplaceAll(word, "_", " ")); !strings.Contains(text(t, path), want) {
+			name := capital.ReplaceAllStringFunc(word, func(s string) string { return strings.ToUpper(strings.TrimPrefix(s, "_")) })
+			want := strings.NewReplacer("WORD", word, "NAME", name, "TEXT", strings.ReplaceAll(word, "_", " ")).Replace(form)
+			if !strings.Contains(text(t, path), want) {
 				t.Errorf("%s does not have %s", path, want)
 			}
 		}

@@ -16,7 +16,7 @@ import (
 
 // reader reads a call's arguments and collects every problem in them.
 type reader struct {
-	words    func() *prompts.Words // decoded when a problem needs them: a hook has none
+	words    func() *prompts.Words // a function, so that a hook decodes them only for a problem
 	problems []todo.Problem
 	cause    error       // [ErrListLeftOut], or nil
 	leftOut  []todo.Item // as [Call.leftOut]

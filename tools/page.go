@@ -25,17 +25,17 @@ type tickInput struct {
 // one item's status. Both use core statuses and are not in [Names]. Their calls have no Change; calls of tick have an
 // Edit.
 func NewPage() (view, tick *Tool) {
-	words := *prompts.WordsIn(prompts.Languages()[0])
-	words.NoList = "There is no such list"
+	english := *prompts.WordsIn(prompts.Languages()[0])
+	english.NoList = "There is no such list"
 	progress := func(_ *prompts.Words, s todo.Snapshot) string {
 		n := s.Progress()
 		return fmt.Sprintf("%d of %d completed", n.Done, n.Total)
 	}
 	v := variant{view: todo.CoreView(), input: viewInput{}, ids: true, byList: true, read: readOnly, list: progress}
-	view = &Tool{Name: "todo_list_view", Title: "View todo list", ReadOnly: true, Idempotent: true, words: &words, variant: v,
+	view = &Tool{Name: "todo_list_view", Title: "View todo list", ReadOnly: true, Idempotent: true, words: &english, variant: v,
 		Description: "The newest state of a todo list, for the list's own page."}
 	v.input, v.read = tickInput{}, (*reader).tick
-	tick = &Tool{Name: "todo_list_tick", Title: "Tick todo item", Idempotent: true, words: &words, variant: v,
+	tick = &Tool{Name: "todo_list_tick", Title: "Tick todo item", Idempotent: true, words: &english, variant: v,
 		Description: "Sets the status of one item for a person, from the list's own page."}
 	view.InputSchema, tick.InputSchema = sync.OnceValue(view.publish), sync.OnceValue(tick.publish)
 	return view, tick

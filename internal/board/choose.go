@@ -407,31 +407,28 @@ func (a *attempt) checkOnlyOneOpen(ctx context.Context) error {
 // write. It looks among the lists that the conversation held. If there is none, and the conversation is not certain, it
 // looks among the lists of the same client and workspace. found is false if there is none either.
 func (a *attempt) recognise(ctx context.Context) (found bool, err error) {
-	most, less := 0, []todo.Snapshot(nil) // less have not all texts of the write
-	for l, err := range a.ownLists(ctx) {
-		if err == nil && !a.sent.IsOn(l) {
-			less = append(less, l)
+	most, lists := 0, []todo.Snapshot(nil) // lists lack a text of the write
+	compare := func(l todo.Snapshot) {
+		if err == nil {
+			most, err = a.compare(ctx, l, most)
+		}
+	}
+	for l, failed := range a.ownLists(ctx) {
+		if err = failed; err == nil && !a.sent.IsOn(l) {
+			lists = append(lists, l)
 			continue
 		}
-		if err == nil {
-			most, err = a.compare(ctx, l, most)
-		}
-		if err != nil || most == len(a.Lines) { // no other list can have more of the lines
-			return err == nil, err
+		if compare(l); err != nil || most == len(a.Lines) { // no other list can have more of the lines
+			return err == nil && most > 0, err
 		}
 	}
-	for _, l := range less {
-		if err == nil {
-			most, err = a.compare(ctx, l, most)
-		}
+	for _, l := range lists {
+		compare(l)
 	}
-	if err != nil || most > 0 || a.isCertain() {
-		return err == nil && most > 0, err
-	}
-	others, err := a.candidates(ctx)
-	for _, l := range others {
-		if err == nil {
-			most, err = a.compare(ctx, l, most)
+	if err == nil && most == 0 && !a.isCertain() {
+		lists, err = a.candidates(ctx)
+		for _, l := range lists {
+			compare(l)
 		}
 	}
 	return err == nil && most > 0, err

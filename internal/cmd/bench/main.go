@@ -25,7 +25,7 @@ import (
 )
 
 func main() {
-	if len(os.Args) == 2 && os.Args[1] == "nothing" {
+	if len(os.Args) == 2 && os.Args[1] == "nothing" { // the row for what a start costs that only has the libraries
 		return
 	}
 	if len(os.Args) == 4 && os.Args[1] == "bare" {
@@ -68,4 +68,12 @@ type options struct {
 	rounds   int
 	only     string
 	beside   string // another build of program, or empty
+}
+
+// programs returns the builds that are measured.
+func (o options) programs() []string {
+	if o.beside == "" {
+		return []string{o.program}
+	}
+	return []string{o.program, o.beside}
 }

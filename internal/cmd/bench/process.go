@@ -39,16 +39,14 @@ type kind struct {
 // kinds are the servers that are compared; the first two are the floors.
 func kinds(o options) []kind {
 	all := []kind{{"bare mcp-go", floor("bare"), false}, {"bare + one row", floor("row"), false}}
-	for _, program := range []string{o.program, o.beside} {
-		if program != "" {
-			all = append(all, kind{named("memory", o, program), own(program, func(string) string { return "memory" }), true},
-				kind{named("SQLite", o, program), own(program, func(folder string) string { return "sqlite:" + filepath.Join(folder, "todo.db") }), true})
-		}
+	for _, program := range o.programs() {
+		all = append(all, kind{named("memory", o, program), own(program, func(string) string { return "memory" }), true},
+			kind{named("SQLite", o, program), own(program, func(folder string) string { return "sqlite:" + filepath.Join(folder, "todo.db") }), true})
 	}
 	return all
 }
 
-// named says of a row if it is of the other build.
+// named returns the name of a row, with the file of the other build if it is of that one.
 func named(name string, o options, program string) string {
 	if program == o.program {
 		return name

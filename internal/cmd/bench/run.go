@@ -24,15 +24,12 @@ func run(o options) error {
 		return err
 	}
 	idles := ""
-	for _, program := range []string{o.program, o.beside} {
-		if program == "" {
-			continue
-		}
+	for _, program := range o.programs() {
 		mb, err := idle(program)
 		if err != nil {
 			return err
 		}
-		idles += fmt.Sprintf("%s take %.0f MB together (PSS).\n", named("Ten servers on stdio that rest, each with a list", o, program), mb)
+		idles += fmt.Sprintf("%s, take %.0f MB together (PSS).\n", named("Ten servers on stdio that rest, each with a list", o, program), mb)
 	}
 	if runtime.NumCPU() > 1 {
 		stayOn(0)

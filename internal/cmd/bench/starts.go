@@ -40,11 +40,8 @@ func startRows(o options) (rows [][]string, err error) {
 		{"an empty Go program", func() (time.Duration, error) { return runIn(folder, exec.Command(empty)) }},
 		{"one with mcp-go and SQLite in it, which does nothing", func() (time.Duration, error) { return runIn(folder, exec.Command(self, "nothing")) }},
 	}
-	for _, program := range []string{o.program, o.beside} {
-		if program == "" {
-			continue
-		}
-		store := filepath.Join(folder, fmt.Sprintf("beside-%d", len(alone)))
+	for n, program := range o.programs() {
+		store := filepath.Join(folder, fmt.Sprintf("beside-%d", n))
 		p, err := startIn(store, program, "stdio")
 		if err != nil {
 			return nil, err
@@ -53,7 +50,7 @@ func startRows(o options) (rows [][]string, err error) {
 		if err := p.writes(); err != nil {
 			return nil, err
 		}
-		for _, w := range waits(program, filepath.Join(folder, fmt.Sprintf("alone-%d", len(alone)))) {
+		for _, w := range waits(program, filepath.Join(folder, fmt.Sprintf("alone-%d", n))) {
 			w.name = named(w.name, o, program)
 			alone = append(alone, w)
 		}
