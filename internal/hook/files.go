@@ -14,12 +14,12 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
 	"modernc.org/sqlite" // the driver and its limits
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
@@ -222,22 +222,20 @@ func within(folder, pattern string) (paths []string) {
 	return paths
 }
 
-// codexChat matches a chat id of Codex, which begins with a time in milliseconds.
-var codexChat = regexp.MustCompile(`^([0-9a-f]{8})-([0-9a-f]{4})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
-
-// lookAtCodex records which of Codex' open chats ended a turn with a failure, from files in a folder for each day.
+// lookAtCodex records which of Codex' open chats ended a turn with a failure, from files in a folder for each day. The id
+// of a chat, a UUID of version 7, says on which day it began.
 func (s sessions) lookAtCodex(ctx context.Context, home string, lists board.Lists) {
 	open := within(home, "thread-writer-locks/*-*.lock")
 	for _, lock := range open[:min(len(open), maxSessions)] {
-		id := codexChat.FindStringSubmatch(strings.TrimSuffix(filepath.Base(lock), ".lock"))
-		if id == nil {
+		id, err := uuid.Parse(strings.TrimSuffix(filepath.Base(lock), ".lock"))
+		if err != nil {
 			continue
 		}
-		began, _ := strconv.ParseInt(id[1]+id[2], 16, 64)
-		found := within(home, "sessions/"+time.UnixMilli(began).Format("2006/01/02")+"/rollout-*-"+id[0]+".jsonl")
+		day := time.Unix(id.Time().UnixTime()).Format("2006/01/02")
+		found := within(home, "sessions/"+day+"/rollout-*-"+id.String()+".jsonl")
 		s.look(ctx, lists, found, func(path string) (now session, err error) {
 			if text, at := failure(readFile(path, maxSessionFile, true)); text != "" {
-				now = session{ID: id[0], WaitingFor: text, Since: at.UnixMilli(), failed: true}
+				now = session{ID: id.String(), WaitingFor: text, Since: at.UnixMilli(), failed: true}
 			}
 			return now, nil
 		})

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -37,8 +38,8 @@ type Spool struct {
 	Store board.Store
 
 	mu    sync.Mutex
-	stuck time.Time // the folder's modification time when an event could not be applied
-	again time.Time // when to try again if it still has that time
+	stuck []string  // the events that waited when one could not be applied
+	again time.Time // when to try again if the same ones wait
 }
 
 const (
@@ -122,11 +123,10 @@ func (s *Spool) add(e Event) (waiting int, err error) {
 		return 0, err
 	}
 	id := time.Now().UnixNano()
-	if all, err = s.names(); len(all) > 0 {
+	if len(all) > 0 {
 		id = max(id, came(all[len(all)-1]).UnixNano()+1) // also if the clock was set back
 	}
-	err = errors.Join(err, os.Rename(f.Name(), filepath.Join(s.Folder, fmt.Sprintf("%020d-%s", id, rand.Text()))))
-	_ = os.Chtimes(s.Folder, time.Time{}, time.Unix(0, id)) // a time that no event had, for who looks whether it changed
+	err = os.Rename(f.Name(), filepath.Join(s.Folder, fmt.Sprintf("%020d-%s", id, rand.Text())))
 	atomicfile.SyncFolder(s.Folder)
 	if missing != nil { // the folders above it may be new, too
 		for dir := range atomicfile.Above(s.Folder) {
@@ -296,16 +296,10 @@ func (s *Spool) Settle(ctx context.Context) {
 	if s.Store == nil || ctx.Value(draining{}) != nil {
 		return
 	}
-	info, err := os.Lstat(s.Folder)
-	if err != nil {
-		return
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if info.ModTime().Equal(s.stuck) && time.Now().Before(s.again) {
-		return
-	}
-	if all, _ := s.names(); len(all) == 0 {
+	all, _ := s.names()
+	if len(all) == 0 || slices.Equal(all, s.stuck) && time.Now().Before(s.again) {
 		return
 	}
 	// The end of the caller's context does not stop it: other callers wait for the same events.
@@ -313,7 +307,7 @@ func (s *Spool) Settle(ctx context.Context) {
 	defer cancel()
 	if err := s.Drain(ctx, s.Store); err != nil {
 		s.Log(err)
-		s.stuck, s.again = info.ModTime(), time.Now().Add(settleAgain) // an event that comes or goes changes that time
+		s.stuck, s.again = all, time.Now().Add(settleAgain)
 	}
 }
 
