@@ -124,9 +124,9 @@ func (s *site) begin(t *testing.T, token string) []string {
 // take one. LIST is a list's id.
 func routes() map[string]string {
 	return map[string]string{
-		"GET /": "", "GET /?show=past": "", "GET /lists/LIST": "", "GET /lists/LIST?revision=1": "", "GET /lists/LIST.md": "",
+		"GET /": "", "GET /?show=past": "", "GET /today": "", "GET /today.md": "", "GET /lists/LIST": "", "GET /lists/LIST?revision=1": "", "GET /lists/LIST.md": "",
 		"POST /lists/LIST/edit": `{"do":"add","text":"A","op":"1"}`,
-		"GET /panel/events":     "", "GET /api/lists": "", "GET /api/lists/LIST": "", "GET /api/lists/LIST/history": "", "GET /api/workspace?list=LIST": "", "GET /api/events": "", "GET /api/stream": "",
+		"GET /panel/events":     "", "GET /api/lists": "", "GET /api/lists/LIST": "", "GET /api/lists/LIST/history": "", "GET /api/states": "", "GET /api/today": "", "GET /api/workspace?list=LIST": "", "GET /api/events": "", "GET /api/stream": "",
 		"POST /hook": events("LIST")[0],
 		"POST /mcp":  servertest.Initialize(1, "c"), "GET /mcp": "", "DELETE /mcp": "", "OPTIONS /mcp": "",
 	}
