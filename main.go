@@ -15,7 +15,7 @@ import (
 var version = ""
 
 func main() {
-	// A write to a closed standard output returns an error, so that the store is still closed.
+	// With SIGPIPE ignored, a write to a closed standard output returns an error, and the store is still closed.
 	signal.Ignore(syscall.SIGPIPE)
 	if version == "" {
 		version = cli.BuildVersion()
@@ -32,12 +32,12 @@ func untilSignal(parent context.Context) context.Context {
 	ctx, stop := context.WithCancel(parent)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	go func() {
 		<-signals
-		signal.Stop(signals) // before stop, so that the next signal always kills
+		signal.Stop(signals) // before the call of stop, so that the next signal always kills
 		stop()
 	}()
 	return ctx

@@ -78,7 +78,7 @@ func allowedImports() map[string][]string {
 		"internal/cli/run":         append([]string{"internal/cli/app", "internal/cli/change", "internal/atomicfile", "internal/process"}, everything...),
 		"internal/cli/setup":       append([]string{"internal/cli/app", "internal/cli/run"}, everything...),
 
-		// tests alone import these
+		// only tests import these
 		"internal/chattest":           {"internal/checktest", model},
 		"internal/checktest":          {},
 		"internal/programtest":        {"internal/cli/app", "internal/render"},
@@ -87,9 +87,9 @@ func allowedImports() map[string][]string {
 	}
 }
 
-// Every package imports only what allowedImports lists for it and internal/asutf8, and the model
-// (internal/todo) only the standard library and Unicode's normal forms, as beside the model the account of lists
-// does (internal/account); the model is pure, and waits for nothing. Tests may import more.
+// Every package imports of this module only internal/asutf8 and the packages that allowedImports lists for it. Of other
+// modules, the model (internal/todo) and the account of lists (internal/account) import only Unicode's normal forms.
+// The model is pure: it imports no context, os or sync. Tests may import more.
 func TestImportDirections(t *testing.T) {
 	table := allowedImports()
 	err := filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {
@@ -124,7 +124,7 @@ func TestImportDirections(t *testing.T) {
 	}
 }
 
-// go.mod replaces no module: `go install` refuses one that does.
+// go.mod has no replace directive: `go install` refuses a module with one.
 func TestModuleCanBeInstalled(t *testing.T) {
 	mod, err := os.ReadFile("go.mod")
 	if err != nil || regexp.MustCompile(`(?m)^\s*replace\b`).Match(mod) {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Make targets choose tests by their names. A name that no test has chooses nothing, and
-// `go test` says nothing of it.
+// Every test that a Make target chooses by its name exists. `go test` does not report a name
+// without a test.
 func TestMakefileNamesTests(t *testing.T) {
 	makefile, err := os.ReadFile("Makefile")
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write docs/spec/bad-input.md anew")
 
-// cited are the texts in which rules are cited: code, tests, scripts, pages.
+// cited returns the texts that may cite rules, by path: code, tests, scripts, pages.
 func cited(t *testing.T) map[string]string {
 	t.Helper()
 	texts := make(map[string]string)
@@ -108,7 +108,7 @@ func TestCitedRulesExist(t *testing.T) {
 	}
 }
 
-// rowsCited returns the rows of bad input that a text cites.
+// rowsCited returns the numbers of the rows of docs/spec/bad-input.md that a text cites.
 func rowsCited(text string) (rows []int) {
 	for _, m := range badInput.FindAllStringSubmatch(text, -1) {
 		rows = append(rows, numbers(m[1])...)
@@ -116,11 +116,11 @@ func rowsCited(text string) (rows []int) {
 	return rows
 }
 
-// badInputRow matches a row of docs/spec/bad-input.md as its test says it, in a comment of
-// several lines: what comes, an arrow, and what happens.
+// badInputRow matches a row of docs/spec/bad-input.md in the comment of its test, which may
+// have several lines: the input, an arrow, and the behaviour.
 var badInputRow = regexp.MustCompile(`(?m)^[ \t]*(//|#) BAD-INPUT (\d+): (.*(?:\n[ \t]*(?://|#) .*)*)`)
 
-// badInputRows returns the rows of bad input, which tests say.
+// badInputRows returns the rows for docs/spec/bad-input.md from comments of tests, by number.
 func badInputRows(t *testing.T) map[int]string {
 	rows := make(map[int]string)
 	for path, has := range cited(t) {
@@ -143,8 +143,8 @@ func badInputRows(t *testing.T) map[int]string {
 	return rows
 }
 
-// docs/spec/bad-input.md is made from its tests: each row stands in the comment of a test
-// that holds it. -update writes the rows that the document has by number.
+// docs/spec/bad-input.md is made from comments: each row stands in the comment of the test
+// that checks it. -update rewrites the rows whose numbers the document has.
 func TestBadInput(t *testing.T) {
 	path, said := filepath.Join("docs", "spec", "bad-input.md"), badInputRows(t)
 	last, seen := 0, make(map[int]bool)
@@ -183,23 +183,23 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// Every row of the table of past bugs cites where the bug was seen, and names a test
-// of ours that exists.
+// Every row of the table of past bugs links to a report of the bug, and names a test
+// of ours that exists. The tests that docs/reliability.md names exist, too.
 func TestPastBugsNameTheirTests(t *testing.T) {
 	checkNamed(t, text(t, "docs", "reliability.md"))
 	rows := regexp.MustCompile(`(?m)^\| ([^|]*) \| ([^|]*) \| ([^|]*) \|$`).FindAllStringSubmatch(text(t, "internal", "faults", "BUGS.md"), -1)
 	if len(rows) < 12 {
 		t.Fatalf("%d rows: the table's form changed", len(rows))
 	}
-	for _, row := range rows[1:] { // behind the head
+	for _, row := range rows[1:] { // after the table's head
 		if checkNamed(t, row[3]) == 0 || !strings.Contains(row[1], "](https://github.com/") {
 			t.Errorf("no test or no source: %s", row[0])
 		}
 	}
 }
 
-// checkNamed checks that the tests exist which a text names, as "server/edge: TestHTTPGuard",
-// and returns how many these are.
+// checkNamed checks that every test that a text names, as in "server/edge: TestHTTPGuard",
+// exists. It returns the number of these tests.
 func checkNamed(t *testing.T, in string) int {
 	t.Helper()
 	named := regexp.MustCompile("`?([a-z0-9./_-]+): ?(Test\\w+|Fuzz\\w+|Benchmark\\w+)`?").FindAllStringSubmatch(in, -1)
@@ -212,10 +212,10 @@ func checkNamed(t *testing.T, in string) int {
 	return len(named)
 }
 
-// Each status has a look on each surface, and a person and a model read of it (CONTRIBUTING.md, "Add a status").
+// Each status is drawn on each surface, and described to people and to models (CONTRIBUTING.md, "Add a status").
 func TestStatusesAreShown(t *testing.T) {
 	capital := regexp.MustCompile(`(?:^|_).`)
-	for path, form := range map[string]string{ // of in_progress WORD is in_progress, NAME InProgress, TEXT in progress
+	for path, form := range map[string]string{ // WORD is as in_progress, NAME as InProgress, TEXT as in progress
 		"internal/render/plain.go": "todo.NAME:", "internal/watch/board.go": "todo.NAME:", "server/panel/draw.go": "todo.NAME:",
 		"server/panel/page.html": `id="g-WORD"`, "server/card/card.js": "\n  WORD: [", "internal/install/sidebar.js": " WORD: ",
 		"internal/cli/change/edits.go": "] TEXT", "docs/variants.md": "TEXT", "docs/spec/variants.md": "`WORD`",
@@ -224,7 +224,7 @@ func TestStatusesAreShown(t *testing.T) {
 		for _, status := range todo.Statuses() {
 			word, isUsual := string(status), slices.Contains([]todo.Status{todo.Pending, todo.InProgress, todo.Completed}, status)
 			if isUsual && (strings.HasPrefix(path, "prompts/") || strings.Contains(path, "settings") || strings.Contains(path, "sidebar")) {
-				continue // which tell of the others alone
+				continue // these files have only the other statuses
 			}
 			name := capital.ReplaceAllStringFunc(word, func(s string) string { return strings.ToUpper(strings.TrimPrefix(s, "_")) })
 			want := strings.NewReplacer("WORD", word, "NAME", name, "TEXT", strings.ReplaceAll(word, "_", " ")).Replace(form)

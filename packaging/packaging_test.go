@@ -1,5 +1,5 @@
-// Package packaging holds that the packages know the program: what they set are its
-// settings. `make packages` runs the linters of their formats.
+// Package packaging checks that the packages fit the program: the variables that they
+// set are its settings. `make packages` runs the linters of the packages' formats.
 package packaging
 
 import (
@@ -33,10 +33,10 @@ func read(t *testing.T, dir string, suffixes ...string) map[string]string {
 	return files
 }
 
-// Every variable that a package sets is one of the program.
+// Every TODO_ variable that a package sets is a setting in docs/settings.md.
 func TestVariablesAreSettings(t *testing.T) {
 	settings := checktest.Must(os.ReadFile(filepath.Join("..", "docs", "settings.md")))(t)
-	own := map[string]bool{"TODO_HOST": true} // the Compose file's, for the proxy
+	own := map[string]bool{"TODO_HOST": true} // a variable of the Compose file, for the proxy
 	found := 0
 	for path, text := range read(t, ".", "Dockerfile", ".yaml", "Caddyfile", ".service", ".env", "manifest.json", "server.json") {
 		for _, name := range regexp.MustCompile(`\bTODO_[A-Z_]*[A-Z]\b`).FindAllString(text, -1) {
@@ -65,9 +65,9 @@ func TestAlertsAreTestedAndDocumented(t *testing.T) {
 	}
 }
 
-// Every action of a workflow is named by its commit: who may move a tag could else run what
-// they like with the rights of a release. A job that publishes builds nothing, and no right is
-// given to all jobs.
+// Workflows name every action by its commit: otherwise a person who can move a tag could run
+// any code with the rights of a release. A job that can publish runs no make, and no right to
+// write is given to all jobs.
 func TestWorkflowsArePinned(t *testing.T) {
 	files := read(t, filepath.Join("..", ".github", "workflows"), ".yml")
 	pinned := regexp.MustCompile(`^[\w./-]+@[0-9a-f]{40} # v\d`)
@@ -93,8 +93,8 @@ func TestWorkflowsArePinned(t *testing.T) {
 	}
 }
 
-// The address with the profiles is for the machine itself alone, unless the chart is told
-// whose pods may reach it.
+// The admin address, which serves profiles, is open only to its own machine, unless the
+// chart's values name the namespaces whose pods may reach it.
 func TestProfilesAreForNobody(t *testing.T) {
 	admin := regexp.MustCompile(`TODO_ADMIN_ADDR(?:\n +value)?[:=] *(.*)`)
 	found := 0
@@ -112,7 +112,7 @@ func TestProfilesAreForNobody(t *testing.T) {
 	}
 }
 
-// What the page on several databases calculates with is what the operator's page measured.
+// The figures in docs/several-databases.md are those that were measured in docs/operations.md.
 func TestMillionIsAsMeasured(t *testing.T) {
 	pages := read(t, filepath.Join("..", "docs"), "operations.md", "several-databases.md")
 	measured := regexp.MustCompile(`(?m)^\| .* \| .* \| ([\d,]+(?: [kM]B)?)(?: \(.*\))? \|$`).FindAllStringSubmatch(pages[filepath.Join("..", "docs", "operations.md")], -1)

@@ -42,8 +42,8 @@ func freePort(t *testing.T) string {
 	return fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
 }
 
-// site is what compose.yaml describes, as processes of this machine: the replicas
-// have an address each in place of a name.
+// site is the setup of compose.yaml as processes of this machine: each replica has
+// an address in place of a name.
 type site struct {
 	dir, tokens        string
 	database           *postgrestest.Server
@@ -105,12 +105,12 @@ func (s *site) await(t *testing.T, address, text string) {
 func (s *site) caddyfile(t *testing.T, replace ...string) string {
 	t.Helper()
 	text := checktest.Must(os.ReadFile(filepath.Join("compose", "Caddyfile")))(t)
-	// no port for its own control, no certificate in this machine's store
+	// the proxy opens no port for its own control, and adds no certificate to this machine's store
 	return "{\n admin unix/" + s.dir + "/control\n skip_install_trust\n auto_https disable_redirects\n}\n" + strings.NewReplacer(replace...).Replace(string(text))
 }
 
-// proxies has the proxy run with a configuration: "run" starts it, "reload" replaces the
-// configuration of the one that runs.
+// proxies runs the proxy with a configuration: the command "run" starts the proxy, "reload"
+// replaces the configuration of the running proxy.
 func (s *site) proxies(t *testing.T, command, config string, args ...string) {
 	t.Helper()
 	file := filepath.Join(s.dir, "Caddyfile")
@@ -163,7 +163,7 @@ func TestRollingRestartBehindTheProxy(t *testing.T) {
 			t.Errorf("55: %s ended with %v: %s", ip, err, p.Log)
 		}
 		s.replica(t, ip)
-		s.await(t, "http://"+ip+":"+s.admin+"/metrics", `http_route="/mcp"`) // the proxy has found it
+		s.await(t, "http://"+ip+":"+s.admin+"/metrics", `http_route="/mcp"`) // the proxy has found the new replica
 	}
 	stop()
 	agents.Wait()
@@ -174,7 +174,7 @@ type tenant struct {
 	site        *site
 	name, token string
 	acks        programtest.Journal
-	refused     chan string // agents that were told to come again
+	refused     chan string // an agent's name for each answer 503
 }
 
 func (s *site) newTenant(t *testing.T, name string) *tenant {
@@ -190,8 +190,8 @@ func (n *tenant) RoundTrip(r *http.Request) (*http.Response, error) {
 	return n.site.client.Transport.RoundTrip(r)
 }
 
-// writes has an agent write until ctx ends. What is not acknowledged is sent again, with
-// the same operation.
+// writes makes an agent write until ctx ends. It repeats a write that is not acknowledged,
+// with the same operation id.
 func (n *tenant) writes(ctx context.Context, t *testing.T, agent int) {
 	w := programtest.Writer{Name: fmt.Sprint(n.name, agent)}
 	chat := servertest.OverHTTP(t, servertest.Sessionless, "tester", n.address()+"/mcp?list="+w.Name)
@@ -228,9 +228,9 @@ func (n *tenant) lists(t *testing.T, address string) string {
 	return string(body)
 }
 
-// Two tenants have a database each. One moves to the database of the other while both
-// write, by the commands and the configuration of docs/several-databases.md: no
-// acknowledged write is lost, and neither tenant is shown a list of the other.
+// Two tenants have a database each. While both write, one moves to the database of the
+// other, by the commands and configurations of docs/several-databases.md: no acknowledged
+// write is lost, and neither tenant is shown a list of the other.
 func TestTenantMoves(t *testing.T) {
 	s := newSite(t)
 	second := checktest.Must(s.database.NewDatabase())(t)
@@ -247,7 +247,7 @@ func TestTenantMoves(t *testing.T) {
 	if len(blocks) != 3 {
 		t.Fatalf("%d blocks of code: the page's form changed", len(blocks))
 	}
-	// configuration is the one of the package, with sites of the page in place of its own.
+	// configuration returns the Caddyfile of the package with sites of the page in place of its own.
 	configuration := func(sites string) string {
 		snippet, _, _ := strings.Cut(s.caddyfile(t), "# With TLS.")
 		return snippet + strings.NewReplacer("ann.todo.example.com", ann.address(), "bob.todo.example.com", bob.address(),
@@ -281,11 +281,11 @@ func TestTenantMoves(t *testing.T) {
 		programtest.Await(t, fmt.Sprint(n.name, " has ", enough, " writes"), func() bool { return n.acks.Len() >= enough })
 	}
 	written(ann, 20)
-	move() // most of it, while agents write
+	move() // moves most of the lists while agents write
 	written(ann, 20)
 	control := []string{"--address", "unix/" + s.dir + "/control"}
 	s.proxies(t, "reload", configuration(moving+bobIn), control...)
-	for refused := make(map[string]bool); len(refused) < 2; { // then no call of theirs is under way
+	for refused := make(map[string]bool); len(refused) < 2; { // once both agents are refused, no call of ann is under way
 		refused[<-ann.refused] = true
 	}
 	before := ann.acks.Len()

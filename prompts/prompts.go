@@ -39,7 +39,7 @@ func New(dir, language string) (t *Texts, err error) {
 	if err := t.read(embedded, false); err != nil {
 		return nil, err
 	}
-	translated, _ := fs.Sub(embedded, language) // no folder for English
+	translated, _ := fs.Sub(embedded, language) // English has no folder
 	if err := t.read(translated, false); err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ var English = sync.OnceValue(func() *Texts {
 // before stays. In the user's own folder (isOwn) a tool's description also replaces the tool's long one.
 func (t *Texts) read(folder fs.FS, isOwn bool) error {
 	names, _ := fs.Glob(embedded, "*.md") // a valid pattern has no error
-	for _, name := range names {          // TodoWrite.long.md before TodoWrite.md
+	for _, name := range names {          // sorted: TodoWrite.long.md before TodoWrite.md
 		data, err := fs.ReadFile(folder, name)
 		if isOwn {
 			data = asutf8.Bytes(data)
@@ -89,11 +89,11 @@ func (t *Texts) read(folder fs.FS, isOwn bool) error {
 	return nil
 }
 
-// mark matches a mark that is replaced in a text, such as {{goal}}.
+// mark matches a placeholder in a text, such as {{goal}}.
 var mark = regexp.MustCompile(`\{\{\s*(.*?)\s*\}\}`)
 
-// withMarksOf returns a text without blanks in its marks. It returns an error for a mark that the original lacks: a
-// model would read the mark itself.
+// withMarksOf returns a text without blanks in its placeholders. It returns an error for a placeholder that the
+// original lacks, because a model would read it as it stands.
 func withMarksOf(original, text string) (string, error) {
 	text = mark.ReplaceAllString(text, "{{$1}}")
 	known := mark.FindAllString(original, -1)
@@ -109,7 +109,7 @@ func withMarksOf(original, text string) (string, error) {
 // with ".long" for the help of a tool that is a command.
 func (t *Texts) Text(name string) string { return t.files[name+".md"] }
 
-// Words are the sentences of answers in one language, formats for [fmt.Sprintf]. The comments list the arguments.
+// Words are the sentences of answers in one language, formats for [fmt.Sprintf]. Comments list the arguments first.
 type Words struct {
 	// Of the plans of create_todos and update_todo:
 	Created       string // number of steps
@@ -122,11 +122,11 @@ type Words struct {
 
 	// Of tasks:
 	TaskCreated, Took, TakenAway string // id, text
-	TaskUpdated                  string // id, the fields
+	TaskUpdated                  string // id, names of the changed fields
 	Taken                        string // id, owner
 	UnknownID                    string // id
-	Ready, BlockedBy, Blocks     string // numbers
-	OneTask                      string // field
+	Ready, BlockedBy, Blocks     string // ids of items
+	OneTask                      string // name of the field that has several tasks
 
 	// Without arguments:
 	NothingReady, Cycle, NoAgent, NoTasks, PlanUpdated, ListUpdated, ListRead, ListEmpty, SeeOnly, NoChange string
@@ -136,19 +136,19 @@ type Words struct {
 	List          string // none; the line above the items
 	Validation    string // none; the line above the problems
 	MostItems     string // maximum, number received
-	SameID        string // field, index of the other item
+	SameID        string // name of the list's field, index of the item with the same id
 	OneInProgress string // number, items, the tool's words for in progress and pending
 	Demoted       string // as OneInProgress, without the number
-	LeftOut       string // lines
+	LeftOut       string // lines that are not items
 	Misnamed      string // field, name received
 
 	// Of prompts and guidance:
 	KeptOnDisk   string // none; in the long guidance, if lists are on disk
 	TheGoal      string // none; replaces a missing goal of a plan
-	Ago          string // how long
+	Ago          string // duration
 	Nothing      string // none; if no items are done
 	NoneOpen     string // none; there is no list to resume
-	NoneNamed    string // none; no such list has the name
+	NoneNamed    string // none; no unfinished list has the id or name
 	SeveralNamed string // none; the line above the lists
 	SetUpFor     string // name of a list
 	DoneOf       string // items done, all items
@@ -164,32 +164,32 @@ type Words struct {
 	Unclear     string // titles, the tool's word for completed
 	NoTool      string // name received, names of tools
 
-	// Of what others changed, and what became of a write:
+	// Of changes by others, and of the outcome of a write:
 	Continues, Titled              string // title
 	PutAway                        string // open items
 	Dropped, Reopened, Held, Early string // items
-	UserChanged                    string // changes, in the forms from Added to Titled
+	UserChanged                    string // changes, in the forms from Added to Ordered, and Titled
 	AgentChanged, BothChanged      string // as UserChanged
 	Item                           string // id, text; an item whose text is cut
 	Added, Removed                 string // text
 	Set                            string // text, status
 	Reworded                       string // old text, new text
-	AndSet                         string // what was reworded; status
+	AndSet                         string // the sentence Added or Reworded, status
 	Ordered, KeptOrder             string // texts
-	Kept                           string // what stays as the user has it
-	KeptText                       string // the user's text, the agent's
-	More                           string // how many are not named
+	Kept                           string // changes of the user that stay
+	KeptText                       string // the user's text, the agent's text
+	More                           string // number of those not named
 	OtherList                      string // id of the list
 
 	// Of reminders:
 	Reminder    string // title, items done, all items; above the open ones
 	GoOn        string // none; below the open items
 	Finish      string // none; instead of GoOn at the end of a turn
-	GoOnNow     string // none; after what the user added at the end of the turn
+	GoOnNow     string // none; after the news of items that the user added for the end of the turn
 	Earlier     string // as Reminder, for a list of an earlier session
 	Left        string // title, items done, all items, items; for an open list of an earlier session
 	GoOnLeft    string // none; after Left, if sending its items continues the list
-	GoOnEarlier string // none; below Earlier, and after Left if it does not
+	GoOnEarlier string // none; below Earlier, and after Left in all other cases
 }
 
 // Languages returns the languages that have [Words], the default first.

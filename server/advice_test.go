@@ -21,7 +21,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
-// T7: a model can do what an error tells it, with the arguments that the listed schema allows.
+// T7: a model can follow the advice of an error with the arguments that the listed schema allows.
 func TestAdviceCanBeFollowed(t *testing.T) {
 	plan := func(n int) string { return strings.Repeat("p:x ", n-1) + "p:x" }
 	steps := func(n, length int) string {
@@ -80,12 +80,12 @@ func follows(t *testing.T, c *servertest.Chat, told, name, args string) {
 	}
 }
 
-// T7: so it is with what the board refuses, and with a list that an earlier session left.
+// T7: a model can also follow the advice of the board's refusals, and of a list that an earlier session left.
 func TestAdviceOfTheBoardCanBeFollowed(t *testing.T) {
-	// Each returns the chat that was told something.
+	// Each told returns the chat that got the advice.
 	for says, tc := range map[string]struct {
 		told    func(r *servertest.Rig, s *servertest.Server, c *servertest.Chat) *servertest.Chat
-		follow  []string // a tool and its arguments each
+		follow  []string // each a tool and its arguments
 		becomes string
 	}{
 		`take another, or "next"`: {func(_ *servertest.Rig, _ *servertest.Server, c *servertest.Chat) *servertest.Chat {
@@ -141,8 +141,8 @@ func TestAdviceOfTheBoardCanBeFollowed(t *testing.T) {
 	}
 }
 
-// T7, P3, V1: what a model reads in any language names no argument that it cannot send: only
-// the refusal of a list_id, which no schema has, names that one, to have it left out.
+// T7, P3, V1: no text for models, in any language, names an argument that no listed schema has. Only the refusal of a
+// list_id names list_id, to have it left out.
 func TestAdviceNamesWhatSchemasHave(t *testing.T) {
 	known := map[string]bool{}
 	for _, tool := range tools.New(tools.Defaults()) {
@@ -176,8 +176,8 @@ func TestAdviceNamesWhatSchemasHave(t *testing.T) {
 	}
 }
 
-// A call of a tool that is not there names those that are listed, in the language that is
-// set (P3), and quotes what it was called.
+// The answer to a call of an unknown tool names the listed tools, in the configured language (P3), and quotes the
+// called name.
 func TestNoSuchTool(t *testing.T) {
 	for language, want := range map[string]string{"en": `There is no tool \"no\\npe\". Call `, "vi": `Không có công cụ \"no\\npe\". Hãy gọi `} {
 		texts := checktest.Must(prompts.New("", language))(t)
@@ -193,8 +193,8 @@ func TestNoSuchTool(t *testing.T) {
 	}
 }
 
-// A client to which names are one that differ in case and underscores alone is listed one of
-// them, the one that its models know; of all tools three are one so.
+// A client that ignores case and underscores in names is listed only one of the tools whose names are then the same:
+// the one that its models know. Of all tools, three share such a name.
 func TestFoldedNames(t *testing.T) {
 	folded := make(map[string][]string)
 	for _, name := range tools.Names() {

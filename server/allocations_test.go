@@ -1,6 +1,6 @@
 //go:build !race
 
-// The race detector allocates as well, so `make test` runs this file by itself.
+// The race detector allocates as well, so `make test` runs this file without it.
 
 package server_test
 
@@ -43,15 +43,14 @@ func (c cost) over(floor cost) cost {
 	return cost{two(c.Allocations / floor.Allocations), two(c.Bytes / floor.Bytes)}
 }
 
-// tolerated is how many times as much as in the golden file a call may allocate: one
-// more allocation for each item is too much. It allocates the same number in every run,
-// and bytes to one percent.
+// tolerated is the factor by which a call may allocate more than the golden file says: one more allocation for each
+// item is too much. The number of allocations is the same in every run; bytes vary by up to one percent.
 func tolerated() cost { return cost{Allocations: 1.02, Bytes: 1.05} }
 
 const worthwhile = 0.9
 
-// costOf returns what a call costs. While it counts nothing else runs, and no garbage
-// is collected, since what the collector frees some pools allocate again.
+// costOf returns what a call costs. While it counts, nothing else runs and no garbage is collected: pools would
+// allocate again what the collector frees.
 func costOf(call caller) cost {
 	const warmUp, counted = 100, 200
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -70,8 +69,8 @@ func costOf(call caller) cost {
 
 var allocations = flag.Bool("allocations", false, "rewrite what a call allocates; -update leaves that, so that no more goes unseen")
 
-// A whole call allocates no more than it did, as a multiple of what one to a bare
-// server of mcp-go allocates in the same run.
+// A whole call allocates no more than testdata/allocations.json says, as a multiple of a call to a bare server of
+// mcp-go in the same run.
 func TestAllocations(t *testing.T) {
 	path := filepath.Join("..", "testdata", "allocations.json")
 	got := make(map[string]cost)
@@ -115,8 +114,7 @@ func compareCost(t *testing.T, call string, is, was cost) {
 	}
 }
 
-// caller makes the n-th call of a plan that goes on by one item each time, and checks
-// that it is answered.
+// caller makes the n-th call with a plan that advances by one item each time, and checks the answer.
 type caller func(n int)
 
 type comparison struct {
@@ -148,8 +146,8 @@ func (c comparison) own(t testing.TB, store board.Store) caller {
 	return c.overHTTP(t, h)
 }
 
-// calls returns a caller by a function that sends a message and returns the answer,
-// which is valid up to the next message.
+// calls returns a caller that uses send, which sends a message and returns the answer; the answer is valid until the
+// next message.
 func (c comparison) calls(t testing.TB, send func(message []byte) []byte) caller {
 	messages := make([][]byte, c.items)
 	for n := range messages {
@@ -201,7 +199,7 @@ func (c comparison) overHTTP(t testing.TB, h http.Handler) caller {
 	return c.calls(t, send)
 }
 
-// BenchmarkCall measures a whole call beside one to a bare server of mcp-go.
+// BenchmarkCall compares a whole call with one to a bare server of mcp-go.
 func BenchmarkCall(b *testing.B) {
 	for _, c := range comparisons() {
 		bench := func(name string, call func(b *testing.B) caller) {

@@ -15,8 +15,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
-// addTool adds a tool; do answers its calls. A model's mistake becomes a result in the tool's words, unless tool is
-// nil. Other errors become JSON-RPC errors, see [Server.failed]. Only [Server.listTools] describes tools.
+// addTool adds a tool, whose calls are answered by do. A model's mistake becomes a result in the tool's words, unless
+// tool is nil. Other errors become JSON-RPC errors, see [Server.failed]. Only [Server.listTools] describes tools.
 func (s *Server) addTool(name string, tool *tools.Tool, do func(*request, *tools.Tool) (tools.Result, error)) {
 	s.mcp.AddTool(mcp.NewToolWithRawSchema(name, "", nil), func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		r := identified(ctx, req.Params.Meta)
@@ -31,7 +31,7 @@ func (s *Server) addTool(name string, tool *tools.Tool, do func(*request, *tools
 		}
 		switch {
 		case errors.Is(err, tools.ErrListLeftOut):
-			// Agents leave the list out when they have lost it, as after a compaction of the chat.
+			// Agents that no longer know their list, as after a compaction of the chat, call without it: show it.
 			if list, err := r.show(board.Target{Conversation: r.who}); err == nil {
 				result.Text += "\n" + tool.Listing(list).Text
 			}
@@ -46,7 +46,7 @@ func (s *Server) addTool(name string, tool *tools.Tool, do func(*request, *tools
 	})
 }
 
-// reads are unlisted names of tools that read the list in other products: models try them here too.
+// reads names tools of other products that read the list. Models try them here too: they work, but are not listed.
 var reads = []string{"TodoRead", "todo_read", "read_todos"}
 
 // read answers a call of a tool named in reads. The answer is the list, in the form of the client's first listed tool.
@@ -58,8 +58,8 @@ func (s *Server) read(r *request, _ *tools.Tool) (tools.Result, error) {
 	return s.listed(r)[0].Listing(list), nil
 }
 
-// failed notes and logs why a call has no result. A call that its caller cancelled or that was refused is no failure
-// of the server; of refusals the log has one line a minute (BAD-INPUT 33).
+// failed logs why a call has no result. A cancelled or refused call is no failure of the server, and gets an error type
+// in r. Refusals are logged at most once a minute (BAD-INPUT 33).
 func (s *Server) failed(r *request, err error) {
 	switch {
 	case errors.Is(err, context.Canceled) && errors.Is(r.ctx.Err(), context.Canceled):
@@ -73,7 +73,7 @@ func (s *Server) failed(r *request, err error) {
 	}
 }
 
-// call applies a tool's call to the caller's list, or reads it.
+// call applies a tool's call to the caller's list, or reads the list.
 func (s *Server) call(r *request, tool *tools.Tool) (tools.Result, error) {
 	call, err := tool.Read(r.arguments)
 	if err != nil {
@@ -124,7 +124,7 @@ func (r *request) findLeft(first todo.List) {
 	r.left, _ = r.lists.Left(r.ctx, board.Target{Conversation: r.who}, first.ID)
 }
 
-// show returns the list that a call means. If the conversation has none, its revision is 0, and findLeft is called.
+// show returns the list that a call means. If the conversation has no list, show returns revision 0 and calls findLeft.
 func (r *request) show(target board.Target) (todo.Snapshot, error) {
 	list, err := r.lists.Show(r.ctx, target)
 	if errors.Is(err, board.ErrNotFound) && target.List == "" {
@@ -150,8 +150,8 @@ const (
 	// Keys in a result's _meta.
 	metaList    = "todo-mcp/list"    // a [tools.ListState]
 	metaDisplay = "todo-mcp/display" // the display that the structured content would have
-	// Keys in a tool's _meta for Claude Code. Without metaAlwaysLoad its model sees only the tool's name until it
-	// searches for tools; the search looks in name, description and metaSearchHint.
+	// Keys in a tool's _meta for Claude Code. Without metaAlwaysLoad, the model sees only the tool's name until it
+	// searches for tools. The search covers name, description and metaSearchHint.
 	metaAlwaysLoad = "anthropic/alwaysLoad"
 	metaSearchHint = "anthropic/searchHint"
 	searchHint     = "todo list, task list, plan, checklist"

@@ -20,23 +20,23 @@ const (
 	metaParent       = "todo-mcp/parent" // the conversation of the sub-agent's main agent
 	metaEnded        = "todo-mcp/ended"  // true with a sub-agent's last call
 	metaOperation    = "todo-mcp/operation"
-	metaTitle        = "todo-mcp/title" // of the list, unless it has a title
+	metaTitle        = "todo-mcp/title" // a title for the list, unless it has one
 )
 
-// The _meta fields of hosts that identify a call, and those by which Codex tells a sub-agent from its main agent.
+// The hosts' _meta fields that identify a call, and Codex's fields that distinguish a sub-agent from its main agent.
 const (
 	metaToolUse      = "claudecode/toolUseId"
 	metaCodexCall    = "callId"
 	metaCodexThread  = clients.MetaCodexThread
-	metaCodexSession = "sessionId" // of a sub-agent's thread: the main agent's thread
+	metaCodexSession = "sessionId" // in a sub-agent's call: the main agent's thread
 )
 
 // sessionLasts is how long after its last call an HTTP client without an open stream counts as present.
 const sessionLasts = 30 * time.Minute
 
-// identified returns the request in a context, with its caller set from the client's session and from meta, which may
-// be nil. The first case that applies decides the key of the conversation (docs/spec/architecture.md, "Who is
-// calling"). If what a hook said about the call cannot be read, the call counts as one without a hook.
+// identified returns the request that ctx carries, after setting its caller from the client's session and from meta,
+// which may be nil. The first case below that applies decides the key of the conversation (docs/spec/architecture.md,
+// "Who is calling"). If a hook's note about the call cannot be read, the call counts as one without a hook.
 func identified(ctx context.Context, meta *mcp.Meta) *request {
 	r := mcpserver.ClientSessionFromContext(ctx).(*request)
 	r.ctx, r.lists, r.said = ctx, r.server.Board.For(r.Identity), nil
@@ -63,7 +63,7 @@ func identified(ctx context.Context, meta *mcp.Meta) *request {
 		}
 	}
 	switch {
-	case r.host.ID != "": // 1: a hook said which chat makes this call, or is in the host's process
+	case r.host.ID != "": // 1: a hook named the chat of this call, or the one in the host's process
 		who.Key, who.Chat = r.host.ID, r.host.HostID
 	case id != "": // 2: the host's id of the chat in _meta
 		who.Key, who.Chat = todo.ChatKey(id), todo.HostID(id)
@@ -82,7 +82,7 @@ func identified(ctx context.Context, meta *mcp.Meta) *request {
 	}
 	if name := cmp.Or(r.List, r.server.List); name != "" { // from the URL, a header or --list
 		who.Name, who.Hint, who.Shared = name, false, false
-		if who.Chat == "" { // in a session each name is a chat of its own
+		if who.Chat == "" { // without a host's chat id, each name is a chat of its own
 			who.Key += "@name:" + name
 		}
 	}
@@ -113,15 +113,15 @@ func (r *request) readMeta(meta *mcp.Meta) {
 	}
 }
 
-// proved is the chat that a process's client was last proved to serve. When the first proved chat first writes, it
-// takes over what was written before any proof.
+// proved is the chat that the process's client was last proved to serve. When the first proved chat first writes, it
+// takes over the list that was written before any proof.
 type proved struct {
 	key, host string
 	isFirst   bool
 }
 
-// remember notes the chat that a stdio client is proved to serve; such a client serves one chat at a time. A later call
-// without proof counts as one of that chat. The first such chat takes over what was written under the process's key.
+// remember notes the chat that a call proves its stdio client to serve, one chat at a time. A later call without proof
+// counts for that chat. The first such chat takes over what was written under the process's key.
 func (r *request) remember() {
 	who := &r.who
 	thread := r.said[metaCodexThread]
@@ -170,10 +170,10 @@ func (r *request) findSubAgent() {
 	r.who.Key, r.who.Parent, r.who.Agent, r.who.Name = own, main.Key, todo.AgentName(agent), ""
 }
 
-// operation returns the operation of a tool call, zero if the call has no id. before is the operation's id under the
-// key that the chat takes over, if any. The digest covers tool and arguments. An id that the caller chose is refused if
-// it comes again with another digest; a host's id is then another operation. An id counts within its chat; a caller's
-// id for a named list counts for that name, since another process or session may repeat the call.
+// operation returns the operation of a tool call, zero if the call has no id. The result before is the operation's id
+// under the key that the chat takes over, if any. The digest covers tool and arguments. A caller's id that comes again
+// with another digest is refused; a host's id is then another operation. An id counts within its chat. A caller's id
+// for a named list counts for that name, since another process or session may repeat the call.
 func (r *request) operation() (o todo.Operation, before string) {
 	kind, id := "caller:", r.said[metaOperation]
 	o.Digest = todo.Digest(r.tool + "\x00" + string(r.arguments))

@@ -40,8 +40,8 @@ func (f *fuzzed) own(t *testing.T) []todo.Snapshot {
 	return checktest.Must(f.store.Find(t.Context(), board.Query{Principal: &own}))(t)
 }
 
-// answer passes a message on as the transports do, and returns what its client
-// gets: an error or the result as JSON. It is empty for a notification.
+// answer passes a message on as the transports do, and returns as JSON what its client gets: an error or the result, or
+// null for a notification.
 func (f *fuzzed) answer(t *testing.T, message string) (raw string, refused bool) {
 	t.Helper()
 	var answer any
@@ -82,9 +82,9 @@ func (f *fuzzed) check(t *testing.T) {
 	}
 }
 
-// A call of any tool with any arguments and any _meta, in both eras: what is refused changes
-// nothing, what is applied leaves lists that may be stored, a repeat with an operation's id changes
-// nothing, and another principal's list is neither shown nor changed.
+// Any tool is called with any arguments and any _meta, in both eras of the protocol. A refused call changes nothing, an
+// applied one leaves valid lists, and its repeat with the same operation id changes nothing. Another principal's list
+// is neither shown nor changed.
 func FuzzCall(f *testing.F) {
 	for n, args := range []string{
 		servertest.Todos("pending", "A", "B"), `{"todos":[{"title":"A","status":"done"}]}`, `{"items":["A","\ud800"]}`, `{"id":"1","status":"completed"}`,

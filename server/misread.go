@@ -17,8 +17,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/jsonrpc"
 )
 
-// refusal returns mcp-go's refusal with the message's id. It words problems of the params anew, since mcp-go's words
-// have names of Go types. It adds the timeout if that has passed, and names the tools if an unknown one is called.
+// refusal returns mcp-go's refusal with the message's id. It rewords errors in the params, since mcp-go's words have
+// names of Go types. It adds the timeout if that has passed, and names the listed tools if an unknown tool is called.
 func (r *request) refusal(refused mcp.JSONRPCError) mcp.JSONRPCError {
 	if r.message.ID != nil {
 		refused.ID = jsonrpc.RequestID(r.message.ID)
@@ -43,7 +43,7 @@ func (r *request) refusal(refused mcp.JSONRPCError) mcp.JSONRPCError {
 	return refused
 }
 
-// misreading returns a text for the client about an error in params, which does not quote them.
+// misreading describes an error in params for the client, without quoting the params.
 func misreading(err error) string {
 	odd, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if !ok {
@@ -52,7 +52,7 @@ func misreading(err error) string {
 	isOfGo := func(name string) bool { return name != strings.ToLower(name[:1])+name[1:] } // the name of an embedded struct
 	path := slices.DeleteFunc(strings.Split(odd.Field, "."), isOfGo)
 	wanted := map[reflect.Kind]string{reflect.Struct: "object", reflect.Map: "object", reflect.Slice: "array", reflect.String: "string", reflect.Bool: "bool"}
-	got, _, _ := strings.Cut(odd.Value, " ") // without the number behind it
+	got, _, _ := strings.Cut(odd.Value, " ") // only the type, as in "number 1.25"
 	named := map[string]string{"object": "an object", "array": "an array", "string": "a string", "bool": "a boolean"}
 	const other = "a number"
 	return fmt.Sprintf("%s: expected %s, got %s", strings.Join(path, "."), cmp.Or(named[wanted[odd.Type.Kind()]], other), cmp.Or(named[got], other))

@@ -22,10 +22,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-// V1, V2: tools/list returns exactly the golden files, over both transports and
-// in both eras; in the sessionless era without output schemas (V3). mcp-go
-// returns an empty list when it cannot marshal a schema. Among what they have are the
-// annotations by which a tool that changes a todo list needs nobody's permission (T9).
+// V1, V2: tools/list returns exactly the golden files, over both transports and in both eras; in the sessionless era
+// without output schemas (V3). mcp-go returns an empty list when it cannot marshal a schema. The golden files have the
+// annotations by which hosts let a tool change a todo list without asking for permission (T9).
 func TestPublishedTools(t *testing.T) {
 	listed := make(map[servertest.Transport]map[string]json.RawMessage)
 	servertest.Over(t, func(r *servertest.Rig) {
@@ -43,7 +42,7 @@ func TestPublishedTools(t *testing.T) {
 		checktest.Check(t, json.Indent(&pretty, raw, "", "  "))
 		pretty.WriteByte('\n')
 		if name == "todowrite" {
-			name = "opencode_todowrite" // some file systems take it for TodoWrite
+			name = "opencode_todowrite" // TodoWrite is the same name to some file systems
 		}
 		path := filepath.Join("..", "testdata", "tools", name+".json")
 		if *update {
@@ -68,10 +67,10 @@ func TestPublishedTools(t *testing.T) {
 	}
 }
 
-// V3: "auto" lists the tool that the models of a known client know best, in a session, and
-// TodoWrite otherwise; to an inspector all. The others can be called all the same. Output schemas
-// are listed only where every result has structured content. The first tool is to be loaded at
-// once. What an unknown client's model has to read is a tenth of what all tools are.
+// V3: in a session, "auto" lists the tool that the models of a known client know best, and to an inspector all tools.
+// Otherwise it lists TodoWrite. Tools that are not listed can be called too. Output schemas are listed only if every
+// result has structured content. The first tool is marked to be loaded at once. The listing for an unknown client is at
+// most an eighth of that of all tools.
 func TestListed(t *testing.T) {
 	list := func(r *servertest.Rig, client string, setting server.Structured, output bool, want string, publish ...string) (size int) {
 		c := r.Start(func(c *server.Config) { c.Structured, c.Publish = setting, publish }).Chat(client)
@@ -112,10 +111,9 @@ func TestListed(t *testing.T) {
 	}, servertest.Stdio, servertest.StdioModern)
 }
 
-// A client is told with the first answer what it may show people of the server: an icon,
-// the panel's, in less than a kilobyte, a description and the panel's address. No result
-// repeats it. The instructions, of which some models see the first 150 characters, name the
-// tool that the client is listed within these.
+// The first answer to a client describes the server for people: with the panel's icon, in less than a kilobyte, a
+// description and the panel's address. No result repeats the icon. The first 150 characters of the instructions, all
+// that some models see, name the tool that is listed to the client.
 func TestAboutTheServer(t *testing.T) {
 	panel := checktest.Must(os.ReadFile(filepath.Join("panel", "page.html")))(t)
 	servertest.Over(t, func(r *servertest.Rig) {
@@ -149,7 +147,7 @@ func TestCheckPublish(t *testing.T) {
 	}
 }
 
-// The documents have the tables of clients that the program has. -update rewrites them.
+// The tables of clients in docs/ are those of the program. -update rewrites them.
 func TestDocumentedClients(t *testing.T) {
 	checkTable(t, "variants.md", "listed", listedTable())
 	checkTable(t, "variants.md", "clients", clientsTable())
@@ -204,8 +202,8 @@ func conversationsTable() string {
 	}) + "| any other | its session over HTTP | its process, from the first write on | what programs on an SDK do |\n"
 }
 
-// grouped returns rows of a table: clients of which the same is said, and that; without those of
-// which nothing is said.
+// grouped returns rows of a table: the clients for which say returns the same text, and that text. Clients with an
+// empty text are left out.
 func grouped(say func(clients.Client) string) (rows string) {
 	var order []string
 	names := make(map[string][]string)

@@ -39,8 +39,8 @@ func (s *Server) addPrompts() {
 		"Go on with a todo list", s.resume)
 }
 
-// resume makes the unfinished list named by wanted current, and returns the text by which a model continues it. If no
-// list or several match, it returns a text, not an error: hosts show a prompt's error as a fault of the protocol.
+// resume makes current the unfinished list that matches wanted, and returns the text by which a model continues it. If
+// no list or several match, it returns a text, not an error: hosts show a prompt's error as a fault of the protocol.
 func (s *Server) resume(r *request, text, wanted string) (string, error) {
 	found, err := unfinishedLists(r, wanted)
 	switch {
@@ -86,8 +86,8 @@ func resumeText(w *prompts.Words, text string, list todo.Snapshot) string {
 		"{{open}}", strings.Join(lines[false], "\n"), "{{done}}", cmp.Or(strings.Join(lines[true], "\n"), "- "+w.Nothing)).Replace(text)
 }
 
-// unfinished returns the main agents' lists with an open item: first those of the caller's workspace, then the
-// others, each last changed first.
+// unfinished returns the main agents' lists with an open item: first those of the caller's workspace, then the others,
+// both last changed first.
 func unfinished(r *request) ([]todo.Snapshot, error) {
 	all, err := r.lists.Find(r.ctx, board.Query{Limit: 500})
 	if err != nil {
@@ -99,8 +99,8 @@ func unfinished(r *request) ([]todo.Snapshot, error) {
 	return append(slices.DeleteFunc(open, func(l todo.Snapshot) bool { return !here(l) }), elsewhere...), nil
 }
 
-// unfinishedLists returns the unfinished lists that match wanted, see [render.Named]. Without wanted it returns only
-// the first one. If the connection's user chose a name, that is the first list of this name.
+// unfinishedLists returns the unfinished lists that match wanted, see [render.Named]. If wanted is empty, it returns
+// only the first one, of the name that the connection's user chose, if any.
 func unfinishedLists(r *request, wanted string) ([]todo.Snapshot, error) {
 	if wanted != "" {
 		byID, err := r.lists.Load(r.ctx, wanted, 0)
@@ -124,7 +124,7 @@ func unfinishedLists(r *request, wanted string) ([]todo.Snapshot, error) {
 const (
 	jsonType   = "application/json"
 	maxListed  = 100 // lists of the resource todo://lists
-	maxChoices = 10  // lists that the prompt resume names
+	maxChoices = 10  // lists that the prompt resume offers if several match
 )
 
 func (s *Server) addResources() {
@@ -137,7 +137,7 @@ func (s *Server) addResources() {
 		mcp.WithTemplateTitle("Todo list"), mcp.WithTemplateDescription("One todo list, as JSON and as markdown"), mcp.WithTemplateMIMEType(jsonType)), s.readList)
 }
 
-// readList returns the conversation's list, or one by its id, as JSON and as markdown under the same URI.
+// readList returns the conversation's list, or the one whose id is in the URI, as JSON and as markdown under that URI.
 func (s *Server) readList(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 	r, uri := identified(ctx, req.Params.Meta), req.Params.URI
 	target := board.Target{Conversation: r.who}
@@ -150,7 +150,7 @@ func (s *Server) readList(ctx context.Context, req mcp.ReadResourceRequest) ([]m
 		return nil, fmt.Errorf("read the list: %w", err)
 	}
 	list.Later = nil                               // not for agents
-	data, _ := json.Marshal(render.Document(list)) // cannot fail: no year above 9999 can be stored
+	data, _ := json.Marshal(render.Document(list)) // cannot fail: a year above 9999 would, but cannot be stored
 	return []mcp.ResourceContents{
 		mcp.TextResourceContents{URI: uri, MIMEType: jsonType, Text: string(data)},
 		mcp.TextResourceContents{URI: uri, MIMEType: "text/markdown", Text: render.Markdown(list)},
@@ -164,7 +164,7 @@ type unfinishedDocument struct {
 	Completed int       `json:"completed"`
 	Total     int       `json:"total"` // without cancelled items
 	Workspace string    `json:"workspace,omitempty"`
-	Client    string    `json:"client,omitempty"` // that began it
+	Client    string    `json:"client,omitempty"` // that began the list
 	Updated   time.Time `json:"updated"`          // RFC 3339, UTC, in whole seconds
 }
 

@@ -26,9 +26,9 @@ import (
 
 const rootsInput = "roots" // the id of the question
 
-// question returns the question for the client's roots if a sessionless message must be answered with it, else nil.
-// If the message has an answer, question sets the folder. Only clients that are known to answer are asked; others may
-// fail (docs/spec/protocol.md, "Roots").
+// question returns the question for the client's roots if a sessionless message must be answered with it, else nil. If
+// the message carries the answer, question sets the folder from it. Only clients that are known to answer are asked;
+// others may fail (docs/spec/protocol.md, "Roots").
 func (r *request) question() mcp.JSONRPCMessage {
 	if r.Folder != "" {
 		return nil // a header has it

@@ -21,23 +21,23 @@ import (
 )
 
 // TestScripts plays the conversations in testdata ([servertest.Script]) on each transport, or on those in
-// "over=stdio,session". With "on=file" a server opens the store as another process does. Chats have options:
-// client=NAME (_ is a space), conversation=ID, agent=NAME, server=2, env=ID of the chat, list=NAME of the server,
-// link=NAME of a list in the URL, host=ID of the server's host, panel=URL, most=1 and all=5 (subscription limits),
-// own=NAME of a connection, roots (the client declares them), answers=MEMBERS OF inputResponses, root=URI (the root in
-// them), header=PATH of the folder over HTTP. Lines beside the common ones:
+// "over=stdio,session". With "on=file" each server opens the same SQLite file, as another process would. Chats have
+// options: client=NAME (_ is a space), conversation=ID, agent=NAME, server=2, env=ID of the chat, list=NAME of the
+// server, link=NAME of a list in the URL, host=ID of the server's host, panel=URL, most=1 and all=5 (subscription
+// limits), own=NAME of a connection, roots (the client declares them), answers=MEMBERS OF inputResponses, root=URI (the
+// root in them), header=PATH of the folder over HTTP. Lines beside the common ones:
 //
-//	a is asked METHOD PARAMS   for its roots, and not answered
+//	a is asked METHOD PARAMS   the answer is a question for roots
 //	a follows b           subscribes to todo://list, with the chat b as beacon
-//	a is told, a is not told   of todo://list since the last such line
+//	a is told, a is not told   whether of todo://list since the last such line
 //	complete              the answer has the resultType "complete"
 //	newest x              $x is the id of the list written last
 //	person LIST EDIT      an edit as the panel makes it
 //	foreign KEY           makes a list of another principal, $foreign, for a key
-//	hook ID PROPERTIES    what a hook said of a call: session=, agent=, folder=, by= a principal,
-//	                      old= so long ago that it counts no more
-//	host ID PROPERTIES    what a hook said of its host's process
-//	lists A | B           all lists, last written first; "empty" has no items
+//	hook ID PROPERTIES    what a hook reports of a call: session=, agent=, folder=, by= a principal,
+//	                      old= so long ago that it has expired
+//	host ID PROPERTIES    what a hook reports of its host's process
+//	lists A | B           all lists, last written first; "empty" is one without items
 //	none                  there is no list
 //	stop 1                ends a server in good order
 func TestScripts(t *testing.T) {

@@ -1,10 +1,10 @@
 // Package server implements the MCP server: tools, resources, prompts and subscriptions, and the rules by which a
-// message says who is calling and which list is meant. The transports (server/stdio, server/mcphttp) pass each
-// message with its sender, a [Peer], to [Server.Handle].
+// message's caller and list are found. The transports (server/stdio, server/mcphttp) pass each message with its sender,
+// a [Peer], to [Server.Handle].
 //
 // Calls on one list are applied in the order in which they arrive. An answer is sent only after the change it reports
-// is on disk. Invalid input is refused before it reaches a list. Each request decides whether it uses the protocol
-// with sessions or without. Notifications that a client does not read may be dropped.
+// is on disk. Invalid input is refused before it reaches a list. Each request uses either the protocol with sessions or
+// the sessionless one. Notifications that a client does not read may be dropped.
 package server
 
 import (
@@ -34,24 +34,24 @@ import (
 // Config configures a [Server]. Board, Tools, Publish and Texts are required.
 type Config struct {
 	Board *board.Board
-	// Tools are all tools. Publish names those to list, or is "all" or "auto"; see [CheckPublish].
+	// Tools are all tools. Publish has the names of those to list, or "all" or "auto"; see [CheckPublish].
 	Tools      []*tools.Tool
 	Publish    []string
 	Structured Structured // which clients get structured content; empty means [StructuredAuto]
 	Texts      *prompts.Texts
 	Version    string
 	List       string // the name of the list that the user chose for this process, see [todo.CheckName]; may be empty
-	// Panel is the panel's address, which the instructions give models for their users; empty for none. A server that
-	// serves the panel itself may set Panel between [New] and the first message. The instructions then lack it, since
-	// people who added the server by its address know it; the app page and the server's description have it.
+	// Panel is the panel's address; empty for none. [New] puts it into the instructions, so that models can tell it to
+	// users. A server that serves the panel itself may set Panel later, before the first message: then only the app
+	// page and the server's description have it, since people who added the server know its address.
 	Panel string
 	Dir   string // the working directory; may be empty
 	Host  string // on stdio the process id of the client's host; empty if it is unknown
 	// Getenv reads the variable in which a host on stdio names the chat; nil means that none is set.
 	Getenv  func(string) string
-	Timeout time.Duration // of each request but streams; 0 means 10 s
-	// StopTimeout bounds how long a server on a pipe works on after it was told to end. After the end of its input it
-	// bounds how long the client may read no answer. 0 means 8 s (BAD-INPUT 58 and 68).
+	Timeout time.Duration // of each request except streams; 0 means 10 s
+	// StopTimeout bounds how long a server on a pipe continues after it was told to end. After the end of its input it
+	// bounds how long the client may go without reading an answer. 0 means 8 s (BAD-INPUT 58 and 68).
 	StopTimeout   time.Duration
 	Subscriptions subscriptions.Config // limits; [New] sets its Board
 	// SessionKey returns the key that signs ids of HTTP sessions. It is called at most once, when the first id is
@@ -59,7 +59,7 @@ type Config struct {
 	SessionKey func() []byte
 	Log        *slog.Logger // of the server's own failures, without any list's content; nil discards them
 	// Observe is called for every answered request, concurrently; nil observes nothing. It gets how long the request
-	// took, for a stream until its end. No client can make up the labels:
+	// took, for a stream until its end. No label has a value that a client made up:
 	//   - errorType: empty for success, "tool_error" for a result that is an error, "cancelled" if the
 	//     caller left or cancelled the request, "read_only" if the caller may not write, else the code
 	//     of the JSON-RPC error;
@@ -75,7 +75,7 @@ type Server struct {
 	Config
 	mcp           *mcpserver.MCPServer
 	subscriptions *subscriptions.Hub
-	pageTools     []*tools.Tool // those that only the app page calls
+	pageTools     []*tools.Tool // tools that only the app page calls
 	refusals      rate.Sometimes
 	proved        atomic.Pointer[proved]
 }
@@ -84,7 +84,7 @@ type Server struct {
 func New(c Config) *Server {
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
-	// This leaves the store time to close within the ten seconds after which service managers and hosts kill.
+	// This leaves the store time to close within the ten seconds after which service managers and hosts kill a process.
 	c.StopTimeout = cmp.Or(c.StopTimeout, 8*time.Second)
 	c.Subscriptions.Board = c.Board
 	s := &Server{Config: c, subscriptions: subscriptions.New(c.Subscriptions), refusals: rate.Sometimes{Interval: time.Minute}}
@@ -127,7 +127,7 @@ func (s *Server) published() []*tools.Tool {
 	return slices.DeleteFunc(slices.Clone(s.Tools), func(t *tools.Tool) bool { return !slices.Contains(s.Publish, t.Name) })
 }
 
-// CheckPublish returns an error unless name is that of a tool, "all" or "auto". The error lists what is allowed.
+// CheckPublish returns an error unless name is a tool's name, "all" or "auto". The error lists the allowed values.
 func CheckPublish(name string) error {
 	if name == "auto" || name == "all" || slices.Contains(tools.Names(), name) {
 		return nil
@@ -151,7 +151,7 @@ func (s *Server) listed(r *request) (listed []*tools.Tool) {
 		best = known.Tools
 	}
 	all := !slices.Contains(s.Publish, "auto") || best[0] == "all"
-	names := make(map[string]string) // tools by folded name
+	names := make(map[string]string) // tool names by folded name
 	for _, tool := range s.published() {
 		if folded := todo.Fold(tool.Name); names[folded] == "" || slices.Contains(best, tool.Name) {
 			names[folded] = tool.Name
@@ -209,8 +209,8 @@ func (s *Server) listTools(ctx context.Context, _ any, _ *mcp.ListToolsRequest, 
 const icon = "data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'%20viewBox='0%200%2018%2018'%20stroke-width='3'%3E" +
 	"%3Cpath%20stroke='%23999'%20d='M3%204h7M3%2014h9'/%3E%3Cpath%20stroke='%23465ff0'%20d='M3%209h12'/%3E%3C/svg%3E"
 
-// about returns the server's description for people; its website is the panel. Only the first answer has it: as an
-// option of mcp-go it would be in every result of the sessionless protocol.
+// about returns the server's description for people; its website is the panel. Only the first answer to a client has
+// it: as an option of mcp-go it would be in every result of the sessionless protocol.
 func (s *Server) about() mcp.Implementation {
 	return mcp.Implementation{Name: "todo-mcp", Version: s.Version, Title: "Todo lists", WebsiteURL: s.Panel,
 		Description: "Keeps the todo lists of agents, and shows them to people as they change",
@@ -218,8 +218,8 @@ func (s *Server) about() mcp.Implementation {
 }
 
 // introduceItself adds the server's description to the answers to initialize and server/discover. It also names the
-// first tool for the client in the instructions, since some clients show a model the whole of a tool only after a
-// search for it.
+// first tool for the client in the instructions, since some clients show a model a whole tool only after a search for
+// it.
 func (s *Server) introduceItself(hooks *mcpserver.Hooks) {
 	name := func(ctx context.Context, instructions *string) {
 		if listed := s.listed(mcpserver.ClientSessionFromContext(ctx).(*request)); len(listed) > 0 {

@@ -115,9 +115,9 @@ func TestRoots(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 109: A header `Todo-Folder` that is a literal `${PWD}`, relative, an address
-// elsewhere (`file://server/share` too), or huge → Unknown. A whole path or its `file:` address on
-// any system counts; what is not UTF-8 is Latin-1
+// BAD-INPUT 109: A header `Todo-Folder` that is a literal `${PWD}`, relative, or an address elsewhere
+// (`file://server/share` too); a huge one → Unknown; cut. A whole path or its `file:` address on any system counts;
+// what is not UTF-8 is Latin-1
 func TestFolderInHeader(t *testing.T) {
 	for value, want := range map[string]string{
 		"": "", "${PWD}": "", "/home/${USER}": "", "{env:PWD}": "", "/work/{env:NAME}": "", "$PWD": "", "%CD%": "",
@@ -143,7 +143,7 @@ func TestFolderInHeader(t *testing.T) {
 
 const missing = "zzzzzzzzzzzzzzzzzzzzzzzzzz"
 
-// BAD-INPUT 34: by whatever message; the list is not held afterwards, and in no list of lists.
+// BAD-INPUT 34 for every message. Afterwards the conversation does not hold the list, and todo://lists lacks it.
 func TestForeignListIsUnknownOverTheWire(t *testing.T) {
 	servertest.OverFile(t, func(r *servertest.Rig, open func() *servertest.Rig) {
 		foreign := servertest.Foreign(t, r.Store)
@@ -247,8 +247,7 @@ func useAsClient(t *testing.T, transport mcp.Transport, era string) {
 	}
 }
 
-// A panic ends the request alone, on stdio too: the answer says nothing of its
-// cause, the log does, in one line.
+// A panic ends only its own request, on stdio too. The answer says nothing of the cause; the log has it, in one line.
 func TestPanicEndsTheRequestAlone(t *testing.T) {
 	log := &servertest.Log{}
 	store := &servertest.Failing{Store: servertest.Memory(), Fault: func(string, string) error { panic("secret") }}
@@ -268,7 +267,7 @@ func TestPanicEndsTheRequestAlone(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 44, 51: a call of two processes at once with one id.
+// BAD-INPUT 44, 51: two processes that call at once with one operation id get one answer, and one change is made.
 func TestRepeatAtOnceSameAnswer(t *testing.T) {
 	servertest.OverFile(t, func(r *servertest.Rig, open func() *servertest.Rig) {
 		chats := []*servertest.Chat{r.Connect().Conversation("c"), open().Connect().Conversation("c")}
@@ -300,9 +299,8 @@ func TestNoRevisionByAnAgent(t *testing.T) {
 	})
 }
 
-// BAD-INPUT 64: Subscriptions to foreign or huge addresses, or without end → Refused past 100 of a
-// session or stream, 5,000 of a user, 10,000 of all. Without a stream a session keeps them for a
-// minute
+// BAD-INPUT 64: Subscriptions to foreign or huge addresses, or too many → Refused; too many: over 100 of a session or
+// stream, 5,000 of a user, 10,000 of all. Without a stream a session keeps them for a minute
 func TestOnlyOwnResourcesAreSubscribed(t *testing.T) {
 	c := (&servertest.Rig{T: t, By: servertest.Session, Store: servertest.Memory()}).Connect()
 	grew := servertest.Grows(t)
@@ -318,8 +316,8 @@ func TestOnlyOwnResourcesAreSubscribed(t *testing.T) {
 	grew("64", 8<<20)
 }
 
-// A session's next stream begins with all that it subscribed to, which may have
-// changed meanwhile, and knows which list its conversation took up without a stream.
+// A session's next stream begins with all that it subscribed to, since it may have changed meanwhile. The stream
+// follows the list that the conversation took up while no stream was open.
 func TestTheNextStreamKnowsWhatChanged(t *testing.T) {
 	s := (&servertest.Rig{T: t, By: servertest.Session, Store: servertest.Memory()}).Start(nil)
 	a, b := s.Chat("tester"), s.Chat("tester")
@@ -343,8 +341,8 @@ func TestTheNextStreamKnowsWhatChanged(t *testing.T) {
 	}
 }
 
-// The acknowledgement is the first message of a stream of subscriptions/listen, also where nothing
-// is subscribed to and the answer follows at once. mcp-go lets the answer overtake it, or drops it.
+// The acknowledgement is the first message of a stream of subscriptions/listen, even if the request subscribes to
+// nothing and is answered at once. With mcp-go alone it may come after the answer, or be dropped.
 func TestListenIsAcknowledgedFirst(t *testing.T) {
 	servertest.Over(t, func(r *servertest.Rig) {
 		c := r.Connect()
@@ -359,8 +357,7 @@ func TestListenIsAcknowledgedFirst(t *testing.T) {
 	}, servertest.StdioModern, servertest.Sessionless)
 }
 
-// told checks whether a subscriber was notified of todo://list before a beacon changed,
-// or of nothing at all.
+// told checks that a subscriber was notified of todo://list before a beacon changed if want is true, else of nothing.
 func told(c *servertest.Chat, beacon *servertest.Beacon, want bool, what string) {
 	c.Helper()
 	if got := beacon.Before(c); slices.Contains(got, "todo://list") != want || !want && len(got) > 0 {
@@ -368,8 +365,8 @@ func told(c *servertest.Chat, beacon *servertest.Beacon, want bool, what string)
 	}
 }
 
-// Two streams of subscriptions/listen on one connection, of two conversations: each is
-// told of its own conversation's list, under its own id.
+// Two streams of subscriptions/listen on one connection, for two conversations: each is notified of its own
+// conversation's list, under its own id.
 func TestTwoListenStreams(t *testing.T) {
 	servertest.Over(t, func(r *servertest.Rig) {
 		c := r.Connect()
@@ -378,7 +375,7 @@ func TestTwoListenStreams(t *testing.T) {
 			who.Writes("p:" + id)
 			who.Listens(id, "todo://list")
 		}
-		early := make(map[string]bool) // a change as a stream begins may be told twice
+		early := make(map[string]bool) // a change while a stream begins may be notified twice
 		for n := range 5 {
 			for id, who := range chats {
 				who.Adds(fmt.Sprint("Step", n))

@@ -22,7 +22,7 @@ import (
 // Peer describes the sender of one message, as its transport knows it.
 type Peer struct {
 	board.Identity
-	Client   mcp.Implementation // the clientInfo of the session; [identified] sets that of a request of 2026-07-28
+	Client   mcp.Implementation // the session's clientInfo; for a request of 2026-07-28, [identified] sets it
 	Apps     bool               // the session's client shows MCP Apps
 	List     string             // the name of the list, from the URL or the Todo-List header; may be empty
 	Session  string             // the HTTP session's id; empty for none
@@ -31,7 +31,7 @@ type Peer struct {
 	Folder   string             // the path in its Todo-Folder header, else of its first root; empty for neither
 }
 
-// Introduce sets client and apps from an initialize request, and reports whether the client can be asked for its
+// Introduce sets p.Client and p.Apps from an initialize request, and reports whether the client can be asked for its
 // roots.
 func (p *Peer) Introduce(initialize jsonrpc.Message) (hasRoots bool) {
 	var says mcp.InitializeParams
@@ -40,13 +40,13 @@ func (p *Peer) Introduce(initialize jsonrpc.Message) (hasRoots bool) {
 	return says.Capabilities.Roots != nil
 }
 
-// request is a message and its sender, which mcp-go takes for a session.
+// request is a message and its sender. mcp-go takes it for a session.
 type request struct {
 	Peer
 	server  *Server
 	message jsonrpc.Message
-	came    context.Context // the message's
-	ctx     context.Context // the same, or the handler's, which a cancellation ends
+	came    context.Context // the context of the message
+	ctx     context.Context // the same, or that of mcp-go's handler, which a cancellation ends
 	misread error           // why mcp-go could not read the params; nil if it could
 
 	// Set by [identified]:
@@ -66,7 +66,7 @@ type request struct {
 	subscriber      *subscriptions.Client        // nil until the message subscribes
 	stream          string                       // a random id for subscriptions/listen, else empty
 	listens         bool                         // it subscribed to something
-	acknowledgement chan mcp.JSONRPCNotification // receives mcp-go's acknowledgement of that
+	acknowledgement chan mcp.JSONRPCNotification // receives mcp-go's acknowledgement of the request
 }
 
 // Handle answers a message within the timeout; the answer to a notification or a response is nil. A panic ends only the
@@ -102,7 +102,7 @@ func (s *Server) Handle(ctx context.Context, p Peer, m jsonrpc.Message) (answer 
 }
 
 // Listen serves the request subscriptions/listen until ctx ends: it sends the acknowledgement, notifications and then
-// the answer, which is all that is sent if the request is refused.
+// the answer. If the request is refused, it sends the answer alone.
 func (s *Server) Listen(ctx context.Context, p Peer, m jsonrpc.Message, send func(mcp.JSONRPCMessage) error) {
 	began := time.Now()
 	r := &request{Peer: p, server: s, message: m}
@@ -129,7 +129,7 @@ func (s *Server) Listen(ctx context.Context, p Peer, m jsonrpc.Message, send fun
 }
 
 // Notifications opens the stream of changes that a peer's session subscribed to, and ends the session's previous one.
-// It must be closed.
+// The stream must be closed.
 func (s *Server) Notifications(p Peer) *subscriptions.Stream {
 	return s.subscriptions.Open(subscriptions.Client{Identity: p.Identity, Session: sessionKey(p)})
 }
@@ -217,7 +217,7 @@ func (*request) SubscribeToResource(string)         {}
 func (*request) SubscribedResources() []string      { return nil }
 func (*request) IsSubscribedToResource(string) bool { return false }
 
-// Error types for [Config.Observe] that are no codes.
+// Error types for [Config.Observe] that are not JSON-RPC codes.
 const errorTool, errorCancelled, errorReadOnly = "tool_error", "cancelled", "read_only"
 
 var methods = []mcp.MCPMethod{
@@ -227,7 +227,7 @@ var methods = []mcp.MCPMethod{
 	mcp.MethodResourcesSubscribe, mcp.MethodResourcesUnsubscribe, mcp.MethodSubscriptionsListen,
 }
 
-// observe tells [Config.Observe] of an answered message if it was a request.
+// observe reports an answered message to [Config.Observe] if it was a request.
 func (r *request) observe(answer mcp.JSONRPCMessage, took time.Duration) {
 	if r.server.Observe == nil || r.message.ID == nil {
 		return

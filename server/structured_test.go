@@ -36,9 +36,9 @@ func overEras(t *testing.T, client string, edit func(*server.Config), run func(r
 // tokens estimates a number of tokens, as the budgets of the tools do.
 func tokens(text string) int { return (len([]rune(text)) + 3) / 4 }
 
-// V3: what the model of each known client sees of a write of ten items is at most 30 tokens;
-// docs/cost.md has the figures. Both eras count, but for cline: it shows the whole result, and does
-// not speak the sessionless protocol, whose results have 25 tokens of the protocol's own.
+// V3: of a write of ten items the model of each known client sees at most 30 tokens; docs/cost.md has the figures. Both
+// eras count, except for clients that show the whole result, such as Cline. A result of the sessionless protocol, which
+// Cline does not speak, has 25 tokens of the protocol's own.
 func TestTokensSeen(t *testing.T) {
 	const plan = "c:Read the specification c:Design the storage layer c:Write the schema migration i:Implement the save path " +
 		"p:Handle revision conflicts p:Add the watcher interface p:Write the conformance suite p:Measure group commit speed " +
@@ -59,9 +59,8 @@ func TestTokensSeen(t *testing.T) {
 	}
 }
 
-// V3: every result that has a list names it in _meta, whatever the client. One
-// whose model is shown structured content gets the display there instead; one
-// whose model is shown the whole result gets no _meta.
+// V3: a result with a list names it in _meta. A client whose model is shown structured content gets the display in
+// _meta instead. A client whose model is shown the whole result gets no _meta.
 func TestResultMeta(t *testing.T) {
 	for _, c := range []struct {
 		client                    string
@@ -121,9 +120,8 @@ func TestResultMeta(t *testing.T) {
 	}
 }
 
-// V3, K1, K3, P3: the model of every known client sees the plan of create_todos,
-// the output of a SetTodoList that reads, what the user changed, what was
-// dropped, that nothing changed, and errors.
+// V3, K1, K3, P3: the model of every known client sees the plan of create_todos, the list that SetTodoList reads, the
+// user's changes, dropped items, that nothing changed, and errors.
 func TestModelSeesWhatItMust(t *testing.T) {
 	for _, host := range hosts {
 		named := func(c *server.Config) { c.List = "one" }

@@ -16,11 +16,11 @@ import (
 
 // reader reads a call's arguments and collects every problem in them.
 type reader struct {
-	words    func() *prompts.Words // a function, so that a hook decodes them only for a problem
+	words    func() *prompts.Words // a function, so that a hook decodes the words only for a problem
 	problems []todo.Problem
 	cause    error       // [ErrListLeftOut], or nil
 	leftOut  []todo.Item // as [Call.leftOut]
-	mends    bool        // texts that a list cannot have are mended, not refused
+	mends    bool        // texts that are not valid in a list are repaired, not refused
 }
 
 func (r *reader) problem(path, message string) {
@@ -66,7 +66,7 @@ func (r *reader) arguments(args value, field string) (_ value, ok bool) {
 	return value{}, false
 }
 
-// field reads a field of the arguments, which may also be a JSON string or nested in an object with that one field.
+// field reads a field of the arguments; its value may be a JSON string, or nested in an object with only that field.
 func (r *reader) field(args value, field string) value {
 	v, _ := args.get(field).unquote()
 	if inner := v.get(field); v.kind == '{' && inner.kind == '[' && len(v.members) == 1 {
@@ -76,7 +76,7 @@ func (r *reader) field(args value, field string) value {
 }
 
 // ids reads a list of item ids under the first given key; nil if none is given or all its members are null or empty.
-// check reads one id.
+// The function check reads one id.
 func (r *reader) ids(v value, path string, check func(v value, path string) string, keys ...string) []string {
 	list, _ := v.optional(keys...).unquote()
 	at := place(path, keys[0])
@@ -106,12 +106,12 @@ func (r *reader) detail(v value, path string, limit int, keys ...string) string 
 	case 0:
 		return ""
 	case '0':
-		found.kind = '"' // its digits
+		found.kind = '"' // the text is its digits
 	}
 	return r.text(found, path, keys[0], limit)
 }
 
-// place returns the path of a field in an object. The path of the arguments is empty, and so is the key of the object
+// place returns the path of a field in an object. The arguments have the empty path, and an empty key means the object
 // itself.
 func place(path, key string) string { return strings.Trim(path+"."+key, ".") }
 
@@ -143,9 +143,9 @@ func (r *reader) text(v value, path, key string, limit int) string {
 	return text
 }
 
-// status reads the status of the object at a path: one of the view's words, or one of those in more. Upper and lower
-// case do not matter, nor what stands between the parts of a word. With anyWord it may be another tool's word, which
-// becomes the view's. Errors do not name words that the view does not list.
+// status reads the status of the object at a path: one of the view's words, or one of the words in more. Case does not
+// matter, nor do signs between the parts of a word. With anyWord, another tool's word is accepted, and becomes the
+// view's. Errors name only the words in more and those that the view lists.
 func (r *reader) status(v value, path string, view todo.View, anyWord bool, more ...string) string {
 	if anyWord && v.kind == '"' {
 		if core, known := statusWords[todo.Fold(v.text)]; known {
@@ -166,7 +166,7 @@ func (r *reader) status(v value, path string, view todo.View, anyWord bool, more
 	return r.word(v, place(path, "status"), words, all)
 }
 
-// word reads a text that must be one of all; its error names only the words in listed.
+// word reads a text that must be one of the words in all; its error names only the words in listed.
 func (r *reader) word(v value, path string, listed, all []string) string {
 	at := slices.IndexFunc(all, func(word string) bool { return todo.Fold(word) == todo.Fold(v.text) })
 	received := v.name()

@@ -34,7 +34,7 @@ func BuiltIns() []BuiltIn {
 	}
 }
 
-// FindBuiltIn returns the built-in tool with a name of a host, or of the first host if none is given.
+// FindBuiltIn returns a host's built-in tool of a name; without a host, the first tool of that name.
 func FindBuiltIn(host, name string) (BuiltIn, bool) {
 	for _, b := range BuiltIns() {
 		if b.Name == name && (host == "" || b.Host == host) {
@@ -45,8 +45,8 @@ func FindBuiltIn(host, name string) (BuiltIn, bool) {
 }
 
 // Read parses and checks the tool's input and response, raw JSON that may be empty. The call is nil if the list is
-// unchanged. The error is [ErrInvalidJSON] or a [*todo.InputError]. Texts that a list cannot have are mended, since
-// the host's tool accepted them.
+// unchanged. The error is [ErrInvalidJSON] or a [*todo.InputError]. Texts that are not valid in a list are repaired,
+// since the host's tool accepted them.
 func (b BuiltIn) Read(input, response json.RawMessage) (*Call, error) {
 	in, err := parse(bytes.ToValidUTF8(input, []byte("\ufffd")), blank)
 	out, err2 := parse(bytes.ToValidUTF8(response, []byte("\ufffd")), blank)
@@ -58,9 +58,9 @@ func (b BuiltIn) Read(input, response json.RawMessage) (*Call, error) {
 	return call, r.err()
 }
 
-// mirrorList reads a tool that takes the whole list. Hosts use core statuses and ids of their own, and differ in the
-// names of the list and of the items' texts; with merge true a call changes some items. A call without a list changes
-// nothing: Kimi Code's tool is called so to read, and Copilot CLI's tool sql has a list only if our hook added one.
+// mirrorList reads a host's tool that takes the whole list. Hosts use core statuses and ids of their own, and differ in
+// the keys of the list and of texts; a call with merge true changes only its items. A call without a list changes
+// nothing: Kimi Code calls its tool so to read, and Copilot CLI's tool sql has a list only if our hook added one.
 func mirrorList(r *reader, input, _ value) *Call {
 	args, _ := r.arguments(input, "todos")
 	l := wholeList{view: withIDs(todo.CoreView()), list: "todos", text: "content", active: "activeForm", byMerge: true, mayLackList: true,

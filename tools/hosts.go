@@ -101,7 +101,7 @@ func dialect(input any, l wholeList) variant {
 	return v
 }
 
-// readyItems returns the items that can be begun and for which some returns true.
+// readyItems returns the items that are ready to begin and for which the function some returns true.
 func readyItems(items []todo.Item, some func(todo.Item) bool) (ready []todo.Item) {
 	waiting := todo.OpenWaits(items)
 	for _, i := range items {
@@ -112,8 +112,8 @@ func readyItems(items []todo.Item, some func(todo.Item) bool) (ready []todo.Item
 	return ready
 }
 
-// todoWriteItem is an item in the arguments of TodoWrite and write_todos. ID is published with Options.ItemIDs (T5),
-// Reason with AllStatuses (T10).
+// todoWriteItem is an item in the arguments of TodoWrite and write_todos. The schema has ID only with Options.ItemIDs
+// (T5), and Reason only with AllStatuses (T10).
 type todoWriteItem struct {
 	ID string `json:"id,omitempty" jsonschema:"description=If every item has the id of an existing one\\, only those change"`
 	contentInput
@@ -162,8 +162,8 @@ func todoWrite(o Options, isOwn bool) variant {
 	return v
 }
 
-// readableInput is the arguments of a tool that takes a list of items I; a call without Todos, or with null, reads
-// the list (K1).
+// readableInput is the arguments of a tool that takes a list of items of type I; a call without Todos, or with null,
+// reads the list (K1).
 type readableInput[I any] struct {
 	Todos []I `json:"todos,omitempty" jsonschema:"description=The whole list\\, in working order; leave it out to read the list"`
 	planTitle

@@ -11,10 +11,10 @@ import (
 	"github.com/todo-mcp/todo-mcp/prompts"
 )
 
-// resultNotes returns what follows said, the tool's own text. If nothing changed, it says so (V4), on a line of its
-// own if said has several lines. Then come lines about open items that the write dropped, about changes by others and
-// about lines of a text that are no items, and the notes of the change other than said. A repeated call has the
-// stored [todo.Report], and so the same notes.
+// resultNotes returns the notes that follow the tool's own text, said. If nothing changed, the first note says so (V4),
+// on a line of its own if said has several lines. Then come lines about open items that the write dropped, about
+// changes by others and about lines of a text that are not items. Last come the change's own notes, except one that
+// equals said. A repeated call has the stored [todo.Report], and so the same notes.
 func resultNotes(w *prompts.Words, c *Call, o board.Outcome, said string) string {
 	var lines []string
 	unchanged := !o.Changed && !o.Repeated
@@ -61,12 +61,12 @@ func firstFew(w *prompts.Words, items []todo.Item) string {
 	}
 	few := 3
 	if len(names) == few+1 {
-		few++ // no longer than "and 1 more", and it says more
+		few++ // the name takes no more room than "and 1 more"
 	}
 	return joined(w, names, few)
 }
 
-// joined joins the first parts with commas, and says how many more there are.
+// joined joins at most limit parts with commas, and says how many more there are.
 func joined(w *prompts.Words, parts []string, limit int) string {
 	if len(parts) > limit {
 		return strings.Join(parts[:limit], ", ") + fmt.Sprintf(w.More, len(parts)-limit)
@@ -74,7 +74,7 @@ func joined(w *prompts.Words, parts []string, limit int) string {
 	return strings.Join(parts, ", ")
 }
 
-// change describes what others did to an item; empty if the model need not know.
+// change describes a change of an item by others; empty if the model need not know of it.
 func change(w *prompts.Words, d todo.Difference) string {
 	before, after := toldItem(w, d.Before), toldItem(w, d.After)
 	text, isSet, hasOwnReason := "", d.Before.Status != d.After.Status, d.Before.Reason != d.After.Reason
@@ -145,9 +145,9 @@ func reasonInBrackets(i todo.Item) string {
 	return " (" + told(i.Reason) + ")"
 }
 
-// Left returns the text, added to a result, about an open list of an earlier session that may be the agent's own. It
-// names the items: an agent that sends them all again goes on with the list. If not all fit, or there is only one, such
-// a call would not show that the agent knows the list; the text then tells it to write its own.
+// Left returns the text, added to a result, about an earlier session's open list that may be the agent's own. It names
+// the items: an agent that sends all of them again continues the list. If not all fit, or there is only one item,
+// sending them would not show that the agent knows the list; the text then tells the agent to write its own list.
 func Left(w *prompts.Words, s todo.Snapshot) string {
 	n, goOn := s.Progress(), w.GoOnLeft
 	texts, more := saying(s.Items, ", ", 0, func(i todo.Item, text string) string { return fmt.Sprintf("%s %s (%s)", i.ID, text, i.Status) })
@@ -160,9 +160,9 @@ func Left(w *prompts.Words, s todo.Snapshot) string {
 	return fmt.Sprintf(w.Left, quote(todo.Cut(s.Title(), maxReminded)), n.Done, n.Total, strings.TrimPrefix(texts, ", ")) + " " + goOn
 }
 
-// Reminder returns the reminder for an agent that may have forgotten its list; empty if no item is open. First comes
-// the sentence about, in the form of [prompts.Words.Reminder], then the open items with their numbers, then goOn, which
-// says how to go on. The sentence must say that texts are data: a person or another program may have written them.
+// Reminder returns the reminder for an agent that may have forgotten its list; empty if no item is open. It has the
+// sentence about (a format like [prompts.Words.Reminder]), the open items with their numbers, and goOn, which says how
+// to go on. The sentence must say that texts are data: a person or another program may have written them.
 func Reminder(w *prompts.Words, s todo.Snapshot, about, goOn string) string {
 	if !s.Open() {
 		return ""
@@ -176,8 +176,8 @@ func Reminder(w *prompts.Words, s todo.Snapshot, about, goOn string) string {
 	return about + open + "\n" + goOn
 }
 
-// saying joins the texts that say returns for items, with mark before each, until the reminder is full. The argument
-// has is how many bytes the reminder has already. saying also returns how many items do not fit.
+// saying calls say for each item and joins the texts, with mark before each, until the reminder is full. The parameter
+// has is the number of bytes already in the reminder. saying also returns how many items do not fit.
 func saying(items []todo.Item, mark string, has int, say func(i todo.Item, text string) string) (said string, more int) {
 	for n, i := range items {
 		next := mark + say(i, quote(todo.Cut(i.Text, maxReminded)))
@@ -189,8 +189,8 @@ func saying(items []todo.Item, mark string, has int, say func(i todo.Item, text 
 	return said, 0
 }
 
-// News returns what others changed in an agent's list; empty if nothing concerns its work. It has one phrase for each
-// item, with the whole text.
+// News returns a text on what others changed in an agent's list; empty if no change concerns its work. It has one
+// phrase for each changed item.
 func News(w *prompts.Words, r todo.Report) string {
 	var parts []string
 	for _, d := range r.Unseen {

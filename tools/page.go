@@ -17,13 +17,13 @@ type tickInput struct {
 	viewInput
 	ItemID string     `json:"item_id"`
 	Status statusWord `json:"status"`
-	// Revision is the one that the person saw. Changes that others made after it are kept.
+	// Revision is the revision that the person saw. Changes that others made after it are kept.
 	Revision int64 `json:"revision,omitempty"`
 }
 
-// NewPage returns the two tools that only the app page calls. By view the page refreshes a list; by tick a person sets
-// one item's status. Both use core statuses and are not in [Names]. Their calls have no Change; calls of tick have an
-// Edit.
+// NewPage returns the two tools that only the app page calls. The page calls view to refresh a list, and tick when a
+// person sets one item's status. Both use core statuses and are not in [Names]. Their calls have no Change; calls of
+// tick have an Edit.
 func NewPage() (view, tick *Tool) {
 	english := *prompts.WordsIn(prompts.Languages()[0])
 	english.NoList = "There is no such list"

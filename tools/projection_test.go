@@ -17,13 +17,12 @@ import (
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
-// variant is a whole-list variant as a model uses it: it encodes a list, as the
-// variant shows it, as arguments.
+// variant is a whole-list tool as a model uses it: it encodes a list, as the tool shows it, as arguments.
 type variant struct {
 	tool                *tools.Tool
 	field, text, active string // keys of the list and of the texts in the arguments; active "" for none
 	words               map[todo.Status]string
-	unlisted            bool // it shows an agent the statuses that this sent in other words
+	unlisted            bool // it shows a status that an agent sent by its core name under that name
 	keys                bool // its callers give items their ids
 }
 
@@ -37,8 +36,7 @@ func (v variant) word(i todo.Item) string {
 	return string(i.Status)
 }
 
-// variants returns every whole-list tool, as its schema says how it is called. Those with an
-// active text come first.
+// variants returns every whole-list tool, with argument names from its schema. Tools with an active text come first.
 func variants(t testing.TB) (all []variant) {
 	unlimited := func(o *tools.Options) { o.MaxItems, o.MaxContentLength = 0, 0 }
 	list := newTools(t, unlimited)
@@ -155,9 +153,9 @@ func TestWritingBackLosesNothing(t *testing.T) {
 	})
 }
 
-// T2: lines that are all too long are refused with work that grows with their number, not
-// with its square: a thousand allocate at most six times as often as 250. (Each comparison
-// of texts allocates, and other programs change nothing of it, as they do of the time.)
+// T2: refusing a list of too long lines takes work that grows with their number, not with its square: 1,000 lines
+// allocate at most six times as often as 250. (Each comparison of texts allocates; unlike times, allocations do not
+// depend on other programs.)
 func TestLongLinesAreReadOnce(t *testing.T) {
 	write := tools.Find(newTools(t, func(o *tools.Options) { o.MaxItems = 0 }), "TodoWrite")
 	refusal := func(n int) (allocations float64) {

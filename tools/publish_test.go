@@ -58,8 +58,8 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// checkObjects checks that objects in a schema are closed, and properties have a type, and a
-// description if models read it. A result's object may have integers of any name: its counts.
+// checkObjects checks that objects in a schema are closed, and that properties have a type and, if models read the
+// schema, a description. In a result's schema, an object may have integers of any name: counts.
 func checkObjects(t *testing.T, where string, raw []byte, isRead bool) {
 	t.Helper()
 	var s struct {
@@ -87,7 +87,7 @@ func checkObjects(t *testing.T, where string, raw []byte, isRead bool) {
 	}
 }
 
-// tokens estimates a number of tokens, in which the budgets are set, as runes / 4.
+// tokens estimates the number of tokens as runes / 4. The budgets are set in these tokens.
 func tokens(parts ...string) int {
 	n := 0
 	for _, p := range parts {
@@ -96,8 +96,8 @@ func tokens(parts ...string) int {
 	return (n + 3) / 4
 }
 
-// The token budget of what a model reads of each tool: its name, description
-// and input schema. docs/cost.md shows every change of it in review.
+// The name, description and input schema of each tool, which models read, stay within its token budget. docs/cost.md
+// shows every change of their cost in review.
 func TestTokenBudget(t *testing.T) {
 	families := map[string]int{"TodoWrite write_todos SetTodoList create_todos update_todo": 1500, "TodoWrite": 400, "todo_write": 400,
 		"TaskCreate TaskUpdate TaskList TaskGet": 850}
@@ -122,8 +122,8 @@ func TestTokenBudget(t *testing.T) {
 	}
 }
 
-// K4: a file in the user's folder replaces a text, as editors of Windows write it, too
-// (BAD-INPUT 162); prompts.New fails on a bad file and names it.
+// K4: a file in the user's folder replaces a text, also in an encoding of Windows editors (BAD-INPUT 162). prompts.New
+// fails on a bad file and names it.
 func TestReplacedPrompts(t *testing.T) {
 	dir := t.TempDir()
 	put := func(name, text string) {
@@ -188,8 +188,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// T2, T3: a model knows TodoWrite's own limits before it meets them; the hard caps are not
-// said. A text that is longer may have been written by others, so the schema takes it.
+// T2, T3: a tool's schema states TodoWrite's own limits, but not the hard caps. It accepts longer texts, since others
+// may have written them.
 func TestLimitsAreListed(t *testing.T) {
 	for _, tc := range []struct {
 		tool          string
@@ -209,8 +209,8 @@ func TestLimitsAreListed(t *testing.T) {
 	}
 }
 
-// P3: every tool refuses in the language that is set, also what the board refuses. (What
-// answers say else: testdata/languages.txtar.)
+// P3: every tool words its own refusals and the board's in the language that is set. (Other answers:
+// testdata/languages.txtar.)
 func TestRefusalsInEveryLanguage(t *testing.T) {
 	said := func(err error) error {
 		return &todo.InputError{Problems: []todo.Problem{{Message: err.Error()}}, Err: err}
@@ -240,9 +240,8 @@ func TestRefusalsInEveryLanguage(t *testing.T) {
 	}
 }
 
-// P3, K4: every language has every guidance text, of a host's tool perhaps the English one,
-// with the names that a model sends and the marks that are filled in, within the length that
-// descriptions may have.
+// P3, K4: every language has every guidance text (that of a host's tool may be the English one), with the names that a
+// model sends and the marks to fill in, and no longer than descriptions may be.
 func TestGuidanceInEveryLanguage(t *testing.T) {
 	names := func(text string) []string {
 		found := regexp.MustCompile(`[A-Za-z]+[-_][a-z_]+|[a-z]+[A-Z]\w*|todo://\w+|\[\]|\{[^\n]*?\}|TodoWrite|\b(todos|merge|owner|next|done|completed|failed|deleted|pending|running)\b`).FindAllString(text, -1)
@@ -275,7 +274,7 @@ func TestGuidanceInEveryLanguage(t *testing.T) {
 	}
 }
 
-// T7: of more than 50 problems the first are said, and how many more.
+// T7: of more than 50 problems, an answer lists the first 50 and counts the others.
 func TestManyProblemsAreCounted(t *testing.T) {
 	s := newSession(t, func(o *tools.Options) { o.Texts = textsIn(t, "vi") })
 	empty, blank := `SetTodoList {"todos":[%s{}]}`, `create_todos {"items":[%s7]}`
@@ -292,8 +291,8 @@ func TestManyProblemsAreCounted(t *testing.T) {
 	}
 }
 
-// What a model may send to our tools in other shapes, it may send to a host's as well
-// (V5); what the host refused changes nothing.
+// Calls of a host's own tool may have all shapes of arguments that our tools accept (V5). A call that the host refused
+// changes nothing.
 func TestBuiltInShapes(t *testing.T) {
 	for _, c := range []struct{ tool, input, response, want string }{
 		{"TodoWrite", `{"todos":"[{\"content\":\"A\",\"status\":\"pending\"}]"}`, ``, "A"},

@@ -25,17 +25,16 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the answers in testdata")
 
-// TestScripts plays the conversations in testdata ([chattest.Scene]), which the rules of
-// docs/spec/variants.md name. Settings of a scene are those of the command line. Commands:
+// TestScripts plays the conversations in testdata ([chattest.Scene]), which begin with the rules of
+// docs/spec/variants.md that they hold. Settings of a scene are those of the command line. Commands:
 //
-//	TOOL ARGUMENTS  calls a tool; with op=ID before them, as an operation
+//	TOOL ARGUMENTS  calls a tool; with op=ID before ARGUMENTS, as that operation
 //	person EDIT     edits the list as the panel does
 //	structured      the structured content of the last answer
-//	items           the list as it is stored
-//	title           its title
+//	items           the stored list
+//	title           the list's title
 //
-// Arguments of TodoWrite may be a plan in short, as "p:Text c:Text", with a reason behind a
-// bar, or "50 steps".
+// Arguments of TodoWrite may be "50 steps", or a short plan such as "p:Text c:Text", in which "|" begins a reason.
 func TestScripts(t *testing.T) {
 	chattest.Scenes(t, "testdata/*.txtar", *update, func(t *testing.T, scene chattest.Scene) {
 		s := newSession(t, func(o *tools.Options) {
@@ -138,8 +137,7 @@ func arguments(args string) string {
 	return args
 }
 
-// todos returns the arguments of TodoWrite for a plan in short ([chattest.ParsePlan]), in which a
-// reason stands behind a bar.
+// todos returns the arguments of TodoWrite for a short plan ([chattest.ParsePlan]), in which "|" begins a reason.
 func todos(plan string) string {
 	items := []string{}
 	for _, i := range chattest.ParsePlan(plan) {
@@ -153,8 +151,8 @@ func todos(plan string) string {
 	return `{"todos":[` + strings.Join(items, ",") + `]}`
 }
 
-// call calls a tool and checks what every result must satisfy: the structured content conforms to
-// the output schema, and a failed call says first that it is an error and changes nothing.
+// call calls a tool and checks that structured content conforms to the output schema. The text of a failed call must
+// begin with "Error" in its language, and the call must change nothing.
 func (s *session) call(name, args, operation string) tools.Result {
 	s.t.Helper()
 	before := s.list()
@@ -177,12 +175,11 @@ func (s *session) call(name, args, operation string) tools.Result {
 	return result
 }
 
-// noChange is what an answer to a write that changed nothing says before its notes (V4),
-// in every language.
+// noChange matches the words, in every language, by which an answer says that a write changed nothing (V4).
 var noChange = regexp.MustCompile(`(?m)[ \n]\((no change|无变化|không thay đổi)\)$`)
 
-// checkText checks that a client that is given the text, the list in short and the display lacks
-// nothing of the structured content (V3, K3). raw is the structured content as JSON.
+// checkText checks that the text, List and Display of a result together have all of its structured content, which some
+// clients do not get (V3, K3). raw is the structured content as JSON.
 func (s *session) checkText(name string, result tools.Result, raw []byte) {
 	s.t.Helper()
 	var c struct {

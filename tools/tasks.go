@@ -93,8 +93,8 @@ func (r *reader) moreThan(subject string, v value, keys ...string) string {
 	return details
 }
 
-// owner reads the owner of a task; nil if it is left out. With putBack an empty owner puts the task back; without, it
-// is left out.
+// owner reads the owner of a task; nil if it is left out. If putBack is true, an empty owner puts the task back; else
+// it counts as left out.
 func (r *reader) owner(v value, path string, putBack bool) *string {
 	name, sent := r.detail(v, path, todo.MaxDetail, "owner"), v.get("owner")
 	if name == "" && !(putBack && sent.kind == '"' && !sent.given()) {
@@ -107,10 +107,10 @@ func (r *reader) owner(v value, path string, putBack bool) *string {
 type taskChange struct {
 	todo.Line
 	deletes bool
-	blocks  []string // the tasks that wait for it
+	blocks  []string // ids of the tasks that wait for this task
 }
 
-// taskChange reads the arguments of TaskUpdate. check reads an id. A field that they lack stays empty in the line.
+// taskChange reads the arguments of TaskUpdate. The function check reads an id. Fields that are not sent stay empty.
 func (r *reader) taskChange(args value, check func(v value, path string) string) (c taskChange) {
 	c.ID = check(args.first("taskId", "task_id", "id"), "taskId")
 	if status := args.optional("status"); !status.missing() {
@@ -123,12 +123,12 @@ func (r *reader) taskChange(args value, check func(v value, path string) string)
 	}
 	c.Text, c.Active = r.detail(args, "", todo.MaxText, "subject"), r.detail(args, "", todo.MaxText, "activeForm")
 	c.Details, c.Reason = r.detail(args, "", todo.MaxText, "description"), r.detail(args, "", todo.MaxText, "reason")
-	c.Owner = r.owner(args, "", c.Status == string(todo.Pending)) // without an owner others may take it
+	c.Owner = r.owner(args, "", c.Status == string(todo.Pending)) // an empty owner lets others take the task
 	c.blocks, c.WaitsFor = r.ids(args, "", check, "addBlocks"), r.ids(args, "", check, "addBlockedBy")
 	return c
 }
 
-// put applies the change to a draft; blockers are added to those that a task already has. It returns the unknown ids.
+// put applies the change to a draft, and returns the unknown ids. New blockers are added to those that a task has.
 func (c taskChange) put(d *todo.Draft) (unknown []string) {
 	view := todo.CoreView()
 	if item, ok := d.Item(c.ID); ok && c.WaitsFor != nil {
@@ -269,7 +269,7 @@ func readTaskGet(r *reader, args value) *Call {
 
 // The rest of this file mirrors Claude Code's own task tools.
 
-// unnamed returns the text of a task whose TaskCreate is unknown: its hook may be slower, or there was none.
+// unnamed returns the text of a task whose TaskCreate is unknown: its hook is slower, or there was none.
 func unnamed(id string) string { return "Task " + id }
 
 // mirrorCreate reads TaskCreate; the task's id is in the response.
@@ -278,7 +278,7 @@ func mirrorCreate(r *reader, input, response value) *Call {
 	t.Text = r.text(input.get("subject"), "", "subject", todo.MaxText)
 	t.Active, t.Details = r.detail(input, "", todo.MaxText, "activeForm"), r.moreThan(t.Text, input, "description")
 	return &Call{Target: board.Target{Item: t.ID, Append: true}, Change: func(d *todo.Draft) error {
-		// The hook of a later TaskUpdate may have been faster: the subject that it has set is kept.
+		// The hook of a later TaskUpdate may have come first: the subject that it set is kept.
 		if now, isKnown := d.Item(t.ID); !isKnown || now.Text == unnamed(t.ID) {
 			d.Put(todo.CoreView(), t)
 		}

@@ -1,5 +1,5 @@
 // Package tools implements the todo tools that models call: TodoWrite, write_todos, SetTodoList, create_todos and
-// update_todo, and the tools that hosts have themselves (hosts.go).
+// update_todo, and tools like those that hosts have themselves (hosts.go).
 //
 // A tool is data: a name, a description, structs from which the schemas of its arguments and results are generated, a
 // function from arguments to a change of the list, and a function from the outcome to a result. The input schema
@@ -27,9 +27,9 @@ import (
 )
 
 const (
-	maxProblems = 50  // problems that an answer lists: those of a thousand wrong items would be 30,000 tokens
+	maxProblems = 50  // problems that an answer lists; those of a thousand items would take 30,000 tokens
 	maxChanges  = 30  // changes of others that an answer lists
-	maxReady    = 5   // items that can be begun that an answer names
+	maxReady    = 5   // ready items that an answer names
 	maxSubject  = 80  // characters of a description that replace a missing subject
 	maxReminder = 900 // bytes of a reminder, about 250 tokens
 	maxReminded = 100 // characters of an item's text in a reminder
@@ -79,7 +79,7 @@ type Tool struct {
 	// InputSchema returns the JSON schema of the arguments, of draft 2020-12.
 	InputSchema func() json.RawMessage
 
-	words *prompts.Words // of the language in which it answers
+	words *prompts.Words // in the language of its answers
 	variant
 }
 
@@ -107,9 +107,9 @@ type Call struct {
 	Title        string      // one line, used if the list has no title yet; may be empty
 	Change       todo.Change // nil for a call that only reads, and for an Edit
 	Edit         todo.Edit   // a person's change by the tick tool; zero in other calls
-	leftOut      []todo.Item // lines of a list sent as text that are no items
+	leftOut      []todo.Item // of a list sent as text, the lines that are not items
 
-	// answer words what the call did; "" if its item is not on the list. nil means that the answer is the list as text.
+	// answer returns a text on the call; "" if its item is not on the list. nil: the answer is the list as text.
 	answer func(o board.Outcome) string
 }
 
@@ -190,7 +190,7 @@ var OutputSchema = sync.OnceValue(func() json.RawMessage {
 type statusWord string
 
 // schemaOf generates the JSON schema of a struct, inlined and without $ref, $defs, $schema and $id, which strict
-// clients reject (V1). A [statusWord] is one of words.
+// clients reject (V1). A [statusWord] becomes an enum of words.
 func schemaOf(v any, words []string) *jsonschema.Schema {
 	r := jsonschema.Reflector{Anonymous: true, DoNotReference: true, ExpandedStruct: true, Mapper: func(t reflect.Type) *jsonschema.Schema {
 		if t != reflect.TypeFor[statusWord]() {
@@ -241,7 +241,7 @@ func (t *Tool) Result(c *Call, o board.Outcome) Result {
 	return t.result(text, content{Message: text}, o.After)
 }
 
-// Listing returns a list as the tool's model reads it, even if the tool has no call that reads.
+// Listing returns a list as the tool shows it to a model, even if the tool has no call that reads.
 func (t *Tool) Listing(s todo.Snapshot) Result {
 	text := t.list(t.words, s)
 	read := content{Message: text}
@@ -251,8 +251,8 @@ func (t *Tool) Listing(s todo.Snapshot) Result {
 	return t.result(text, read, s)
 }
 
-// Failure returns the result for an error of [Tool.Read] or of the board on which a model can act. Its text: sentences,
-// then the other problems under a heading (T7). ok is false for any other error.
+// Failure returns the result for an error, from [Tool.Read] or the board, on which a model can act. Its text has
+// sentences, then the other problems under a heading (T7). ok is false for any other error.
 func (t *Tool) Failure(err error) (result Result, ok bool) {
 	if errors.Is(err, ErrInvalidJSON) {
 		return Result{Text: t.words.InvalidJSON, IsError: true}, true
@@ -281,7 +281,7 @@ func (t *Tool) Failure(err error) (result Result, ok bool) {
 	return result, true
 }
 
-// refusal words an error by which the board refuses a write; ok is false for any other error.
+// refusal turns an error by which the board refuses a write into a problem; ok is false for any other error.
 func (t *Tool) refusal(err error) (p todo.Problem, ok bool) {
 	w, kind := t.words, board.KindOf(err)
 	var size *todo.SizeError
@@ -360,14 +360,14 @@ type ListState struct {
 	Started time.Time `json:"started,omitzero"`
 	Panel   string    `json:"panel,omitempty"` // the address of the list's page, if a panel is known
 	// Written is the newest revision that no person wrote, Seen the newest that one of the list's agents was shown.
-	// Rests is true when no agent works on the list. Only results of the app page's tools set these three fields:
-	// any other result goes to an agent that works and is shown the list by it.
+	// Rests is [todo.State.Rests]. Only results of the app page's tools set these three fields: any other result goes
+	// to an agent that works, and itself shows it the list.
 	Written int64 `json:"written,omitempty"`
 	Seen    int64 `json:"seen,omitempty"`
 	Rests   bool  `json:"rests,omitempty"`
 }
 
-// show returns the items of a list that a view shows.
+// show returns the items that a view shows of a list.
 func (t *Tool) show(view todo.View, s todo.Snapshot) []shown {
 	waiting := todo.OpenWaits(s.Items)
 	items := make([]shown, 0, len(s.Items))
@@ -419,8 +419,8 @@ func (t *Tool) result(text string, c content, s todo.Snapshot) Result {
 	return r
 }
 
-// listing returns a list as text: head, if any, and below it a line for each item that the view shows; none if it shows
-// no item.
+// listing returns a list as text: the text head, if any, then a line for each item that the view shows. If it shows no
+// item, listing returns the text none.
 func listing(view todo.View, s todo.Snapshot, head, none string, line func(todo.Line, todo.Item) string) string {
 	var b strings.Builder
 	b.WriteString(head)

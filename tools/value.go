@@ -20,7 +20,7 @@ type value struct {
 	// surrogate is 0 for a string without lone surrogates, else the position in runes, from 1, of the first one or of
 	// a replacement character before it.
 	surrogate int
-	members   []member // of an object, or of an array, then without names
+	members   []member // of an object; or of an array, without names
 }
 
 type member struct {
@@ -39,8 +39,8 @@ func (v value) get(name string) value {
 
 func (v value) missing() bool { return v.kind == 0 || v.kind == 'n' }
 
-// given reports whether an optional field has a value: models that must fill every field send null, an empty text or
-// a word for nothing.
+// given reports whether an optional field has a value: models that must fill every field send null, an empty text or a
+// word such as None.
 func (v value) given() bool {
 	isWord := v.kind == '"' && v.surrogate == 0 && slices.Contains(nothings, strings.TrimSpace(v.text))
 	return v.kind != 0 && v.kind != 'n' && !isWord
@@ -48,7 +48,7 @@ func (v value) given() bool {
 
 var nothings = []string{"", "null", "None", "undefined"}
 
-// first returns the value of the first of some fields that is there and not null, else that of the last.
+// first returns the first value among the named fields that is present and not null, else the last field's value.
 func (v value) first(name string, others ...string) value {
 	found := v.get(name)
 	if found.missing() && len(others) > 0 {
@@ -57,7 +57,7 @@ func (v value) first(name string, others ...string) value {
 	return found
 }
 
-// optional returns the value of the first of some optional fields that is given.
+// optional returns the first given value among the named fields; an absent value if none is given.
 func (v value) optional(names ...string) value {
 	for _, name := range names {
 		if found := v.get(name); found.given() {
@@ -77,20 +77,20 @@ func (v value) name() string {
 	return names[v.kind]
 }
 
-// ErrInvalidJSON is the error of [Tool.Read] and [BuiltIn.Read] for what is not JSON (T7).
+// ErrInvalidJSON is the error of [Tool.Read] and [BuiltIn.Read] for input that is not JSON (T7).
 var ErrInvalidJSON = errors.New("invalid JSON")
 
 // ErrListLeftOut is wrapped by the error of [Tool.Read] for a call that lacks the list that its tool needs.
 var ErrListLeftOut = errors.New("the list is left out")
 
-// parse reads one JSON value; after matches what may follow it. Empty input is an absent value. The error is
-// ErrInvalidJSON.
+// parse reads one JSON value. The pattern after must match the rest of the input. Empty input is an absent value. The
+// error is ErrInvalidJSON.
 func parse(raw []byte, after *regexp.Regexp) (v value, err error) {
 	if len(raw) == 0 {
 		return value{}, nil
 	}
-	// The decoder reads a bytes.Buffer in place; its capacity is cut off, so that nothing behind the arguments is
-	// overwritten. Lone surrogates are accepted here and reported, with their position, where the text is used.
+	// The decoder reads a bytes.Buffer in place; the capacity of raw is cut off, so that nothing behind the arguments
+	// is overwritten. Lone surrogates are accepted here and reported, with their position, where the text is used.
 	d := jsontext.NewDecoder(bytes.NewBuffer(raw[:len(raw):len(raw)]), jsontext.AllowInvalidUTF8(true))
 	if v, err = decode(d); err != nil || !utf8.Valid(raw) || !after.Match(raw[d.InputOffset():]) {
 		return value{}, ErrInvalidJSON
@@ -116,7 +116,7 @@ func decode(d *jsontext.Decoder) (v value, err error) {
 	}
 	v.members = make([]member, 0, 4)
 	_, err = d.ReadToken()
-	for end := v.kind + 2; err == nil && d.PeekKind() != end; { // ']' and '}' stand two behind '[' and '{'
+	for end := v.kind + 2; err == nil && d.PeekKind() != end; { // in ASCII, ']' and '}' are two after '[' and '{'
 		var m member
 		if v.kind == '{' {
 			var name jsontext.Token
@@ -134,17 +134,16 @@ func decode(d *jsontext.Decoder) (v value, err error) {
 	return v, err
 }
 
-// blank matches what may follow JSON.
+// blank matches the white space that may follow JSON.
 var blank = regexp.MustCompile(`^\s*$`)
 
-// debris matches what models leave behind JSON sent as a string: closing tags, brackets and code fences.
+// debris matches remains that models leave after JSON sent as a string: closing tags, brackets and code fences.
 var debris = regexp.MustCompile("^(\\s|</[A-Za-z_:][-A-Za-z0-9_:.]*>|[\\]}>`])*$")
 
 // fence matches a code fence before JSON sent as a string.
 var fence = regexp.MustCompile("^\\s*```[a-z]*\\s")
 
-// unquote parses a string that contains an array or object as JSON (V5). It returns any other value unchanged, and
-// false.
+// unquote parses a string that contains a JSON array or object (V5). It returns any other value unchanged, and false.
 func (v value) unquote() (inner value, ok bool) {
 	text := v.inBrackets()
 	inner, err := parse([]byte(text), debris)
@@ -179,7 +178,7 @@ func (v value) isBroken() bool {
 func excerpt(text string) string { return quote(todo.Excerpt(text)) }
 
 func quote(text string) string {
-	quoted, _ := jsontext.AppendQuote(nil, text) // the error is about broken UTF-8, which it replaces
+	quoted, _ := jsontext.AppendQuote(nil, text) // the error reports invalid UTF-8, which is replaced
 	return string(quoted)
 }
 
@@ -189,7 +188,7 @@ func quote(text string) string {
 var listNames = []string{"todos", "items", "tasks", "plan", "todoList", "list"}
 
 var (
-	// listMarker matches the beginning of a line in a list, and box the sign of its status.
+	// listMarker matches the bullet or number that begins a line of a list, and box its status in brackets.
 	listMarker = regexp.MustCompile(`^(?:[-*+•]|[0-9]{1,4}[.)])(?:\s+|$)`)
 	box        = regexp.MustCompile(`^\[([^][{}"']{0,20})\](?:\s+|$)`)
 )
@@ -202,8 +201,8 @@ var boxes = map[string]todo.Status{
 type textLine struct {
 	whole, text string
 	isMarked    bool   // it begins with a list marker
-	box         string // the content of its box, as a status if it is known
-	isKnown     bool   // the box is a known status
+	box         string // the content of its box; a known sign becomes its status
+	isKnown     bool   // the box has a known status
 }
 
 func parseLine(line string) textLine {
@@ -226,8 +225,8 @@ func parseLine(line string) textLine {
 	return l
 }
 
-// element returns the line as an item whose text is under key. isText is false for a line that is JSON of an item,
-// and for broken JSON, which becomes an error since its status is lost.
+// element returns the line as an item with its text under key. isText is false for a line that is an item in JSON, and
+// for broken JSON, which later becomes an error because its status is lost.
 func (l textLine) element(key string) (m member, isText bool) {
 	status, text := string(todo.Pending), value{kind: '"', text: l.text}
 	if l.isKnown {
@@ -247,7 +246,7 @@ func item(key string, text value, status string) member {
 }
 
 // listed reads a text of numbered lines, bullets or boxes as a list; ok is false for any other text. Other lines of the
-// text are left out, which the answer says.
+// text are left out, and the answer names them.
 func (r *reader) listed(text, key string) (elements []member, ok bool) {
 	if !strings.Contains(text, "\n") {
 		text = strings.ReplaceAll(text, `\n`, "\n")
@@ -276,8 +275,8 @@ func (r *reader) listed(text, key string) (elements []member, ok bool) {
 	return elements, len(elements) > 0
 }
 
-// objects converts texts among elements to items: JSON of an item, a line of a list, or a plain text. asText is true
-// if some were no JSON.
+// objects converts those elements that are texts to items: an item in JSON, a line of a list, or a plain text. asText
+// is true if a text was not JSON.
 func (r *reader) objects(elements []member, key string) (items []member, asText bool) {
 	items = slices.Clone(elements)
 	for i, e := range items {

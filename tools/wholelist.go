@@ -18,11 +18,11 @@ type wholeList struct {
 	view todo.View // has the tool's words for statuses
 	// list is the key of the list, text the key of an item's text, and active the key of its active text, if any.
 	list, text, active string
-	// reads are other optional keys that are read: "blockedBy", "owner", "priority", "due_date" and "reason" of an
-	// item, "explanation" of the call.
+	// reads are the other optional keys that the tool reads: "blockedBy", "owner", "priority", "due_date" and "reason"
+	// of an item, "explanation" of the call.
 	reads []string
-	// With byIDs a call in which each item has the id of a stored one changes only these. With byMerge so does a call
-	// with "merge": true, or one without "merge" where an item lacks its text or status.
+	// With byIDs, a call in which each item has a stored item's id changes only these items. With byMerge, so does a
+	// call with "merge": true, or without "merge" if an item lacks its text or status.
 	byIDs, byMerge bool
 	policy         Policy
 	// maxItems and maxText (runes) are the tool's own limits; 0 means only the hard caps.
@@ -31,12 +31,12 @@ type wholeList struct {
 	mayLackList  bool // a call without the list reads it
 	needsActive  bool // an item without its active text is refused
 	takesAnyWord bool // a status may be another tool's word
-	takesTexts   bool // an item is a text, or an object with one and perhaps a status
-	mirrors      bool // the list is a copy of a host's, whose items are not refused
-	// accepted words a successful write; nil means the counts of items.
+	takesTexts   bool // an item is a text, or an object with a text and perhaps a status
+	mirrors      bool // the list copies a host's, so unknown ids in blockedBy are not refused
+	// accepted returns the answer to a successful write; nil means an answer with the counts of items.
 	accepted   func(w *prompts.Words) string
-	saysReady  bool // answers with counts also name items that can be begun, if items wait for others
-	listsItems bool // answers have the items with their ids
+	saysReady  bool // if items wait for others, answers with counts also name ready items
+	listsItems bool // answers with counts also have the items with their ids
 }
 
 // tool returns the tool; input is the struct of its arguments.
@@ -138,8 +138,8 @@ func (l wholeList) read(r *reader, args value) *Call {
 	}}
 }
 
-// isMerge reports whether a call changes only the items that it names: if the argument "merge" says so, or without
-// that if an item lacks its text or status.
+// isMerge reports whether a call changes only the items that it names: as the argument "merge" says or, without that
+// argument, if an item lacks its text or status.
 func (l wholeList) isMerge(args value, elements []member) bool {
 	if v := args.get("merge"); v.kind == 't' || v.kind == 'f' {
 		return v.kind == 't'
@@ -149,9 +149,9 @@ func (l wholeList) isMerge(args value, elements []member) bool {
 	})
 }
 
-// check returns an error for lines longer than the tool's own limit of texts. With merge a line without a text must
-// also name an item. A text that an item already has may be of any length, since an agent may send back what others
-// wrote (T2).
+// check returns an error for lines longer than the tool's own limit of texts. With merge, a line without a text must
+// also name an item. A text that an item already has may be of any length, since others may have written it and the
+// agent only sends it back (T2).
 func (r *reader) check(d *todo.Draft, l wholeList, lines []todo.Line, merge bool) error {
 	check, names := reader{words: r.words}, map[string]bool(nil)
 	for i, line := range lines {

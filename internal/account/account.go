@@ -1,8 +1,8 @@
-// Package account sums up lists in the same way for all front ends: which lists belong together, how they stand, in
-// which part of the board they are and in which order, which agents wait for a person, and what agents have not seen.
+// Package account sums up lists in the same way for all front ends: which lists belong together, their states, their
+// parts of the board and their order, which agents wait for a person, and which changes agents have not seen.
 //
-// It is pure. Its input is snapshots, the standing of each list ([board.Lists.States]), and the revision of each list
-// that its agents saw last ([board.Lists.Saw]).
+// It reads no store. Its input is snapshots, the standing of each list ([board.Lists.States]), and the revision of each
+// list that its agents saw last ([board.Lists.Saw]).
 package account
 
 import (
@@ -19,9 +19,9 @@ const LongAfter = 20 * time.Minute
 // Group is a main list with its sub-agents' lists. Main may be a chat without an open list, see [todo.Chat.AsList].
 type Group struct {
 	Main   todo.Snapshot
-	Subs   []todo.Snapshot          // those that are not archived, the oldest first
-	Away   []todo.Snapshot          // the archived ones
-	States map[string]todo.Standing // how each list stands for itself, by id
+	Subs   []todo.Snapshot          // sub-agents' lists that are not archived, oldest first
+	Away   []todo.Snapshot          // sub-agents' lists that are archived
+	States map[string]todo.Standing // the standing of each list alone, by list id
 }
 
 // Of returns a main list with its sub-agents' lists as a group.
@@ -40,8 +40,8 @@ func Of(main todo.Snapshot, subs []todo.Snapshot, states map[string]todo.Standin
 	return f
 }
 
-// Groups returns the groups of lists, in the order of their main lists. A sub-agent's list whose
-// parent is not among them, or is itself a sub-agent's, is a main list here.
+// Groups returns the groups of lists, in the order of their main lists. A sub-agent's list counts as a main list if its
+// parent is not among the lists, or if that parent's own parent is.
 func Groups(lists []todo.Snapshot, states map[string]todo.Standing) (out []Group) {
 	parents := make(map[string]string, len(lists))
 	for i := range lists {
@@ -75,12 +75,12 @@ func (f *Group) Bare() bool {
 	return f.State().Rests() && !slices.ContainsFunc(f.Lists(), func(l todo.Snapshot) bool { return len(l.Items) > 0 })
 }
 
-// rank orders states: those that need a person first, finished ones last.
+// rank orders states: states that need a person first, finished ones last.
 func rank(s todo.State) int {
 	return slices.Index([]todo.State{todo.Waiting, todo.Working, todo.Idle, todo.LeftOpen, todo.Away, todo.InVain, todo.Finished}, s)
 }
 
-// State returns Main's state if Main is archived, else the first state by rank, of lists with items if there are any.
+// State returns Main's state if Main is archived, else the first state by rank among the lists with items, or of all.
 func (f *Group) State() todo.State {
 	own := f.States[f.Main.List.ID].State
 	if f.Main.Archived || len(f.Subs) == 0 {
@@ -96,7 +96,7 @@ func (f *Group) State() todo.State {
 	return state
 }
 
-// Asks returns the first list whose agent asks a person something, and the question; ok is false for none.
+// Asks returns the first list whose agent asks a person something, and the question; ok is false if no agent asks.
 func (f *Group) Asks() (list todo.Snapshot, asks string, ok bool) {
 	if f.State() != todo.Waiting {
 		return list, "", false
@@ -109,7 +109,7 @@ func (f *Group) Asks() (list todo.Snapshot, asks string, ok bool) {
 	return list, "", false
 }
 
-// Waits returns a waiting group's first blocked item of a waiting list; ok is false for none.
+// Waits returns the first blocked item of a waiting list in a waiting group; ok is false if there is none.
 func (f *Group) Waits() (item todo.Item, ok bool) {
 	if f.State() != todo.Waiting {
 		return item, false
@@ -137,7 +137,7 @@ func (f *Group) Updated() time.Time {
 	return f.latest(func(l *todo.Snapshot) time.Time { return l.Updated })
 }
 
-// latest calls the function of with each list, and returns the latest time that it gives.
+// latest returns the latest of the times that the function parameter returns for the lists.
 func (f *Group) latest(of func(*todo.Snapshot) time.Time) time.Time {
 	at := of(&f.Main)
 	for i := range f.Subs {
@@ -148,7 +148,7 @@ func (f *Group) latest(of func(*todo.Snapshot) time.Time) time.Time {
 	return at
 }
 
-// Since returns when an agent began to ask; else when an agent last wrote or, for ended lists, when they last changed.
+// Since returns when an agent began to ask, else when an agent last wrote; Updated if that is unknown or lists ended.
 func (f *Group) Since() time.Time {
 	if l, _, ok := f.Asks(); ok && !f.States[l.List.ID].Since.IsZero() {
 		return f.States[l.List.ID].Since
@@ -171,7 +171,7 @@ func (f *Group) Progress() todo.Progress {
 	return p
 }
 
-// Client returns the client whose agent last wrote a list, as it names itself; empty if unknown.
+// Client returns the name of the client that wrote a list last or, if a person did, of the one that began it; or empty.
 func Client(s todo.Snapshot) string {
 	if s.Writer.Person {
 		return s.List.Client
@@ -179,13 +179,13 @@ func Client(s todo.Snapshot) string {
 	return cmp.Or(s.Writer.Client, s.List.Client)
 }
 
-// Board has all groups by the parts of the board. Groups that rest are in the order of their last change, newest first.
+// Board has all groups by the parts of the board. Groups that rest are sorted by their last change, newest first.
 type Board struct {
-	Active   []Group // an agent is there; by state, then by when they began, the newest first: a write alone moves none
-	Quiet    []Group // chats that are idle, without a list
-	Left     []Group // left open, and no sub-agent's list without its main list
-	Finished []Group // today
-	Past     []Group // all that rest: those left open, and those finished on any day
+	Active   []Group // an agent is present; by state, then by start time, newest first: a write alone moves no group
+	Quiet    []Group // idle chats without a list
+	Left     []Group // left open, except sub-agents' lists without their main list
+	Finished []Group // finished today
+	Past     []Group // all groups that rest: left open, or finished on any day
 	Archived []Group // put away
 }
 
@@ -202,7 +202,7 @@ func Sort(all []Group, now time.Time) (b Board) {
 	for _, f := range lastFirst {
 		state, isChat := f.State(), f.Main.IsChat()
 		switch {
-		case isChat && state.Ended(): // the chat is gone
+		case isChat && state.Ended(): // left out: the chat is gone
 		case isChat && state == todo.Idle:
 			b.Quiet = append(b.Quiet, *f)
 		case f.Main.Archived:
@@ -263,7 +263,7 @@ func (b Board) Projects() (out []Project) {
 			newest[folder] = at
 		}
 	}
-	waits := func(p Project) int { return min(rank(p.Groups[0].State()), 1) } // 0 if a group waits, which then is the first
+	waits := func(p Project) int { return min(rank(p.Groups[0].State()), 1) } // 0 if a group waits: it is the first
 	slices.SortStableFunc(out, func(a, b Project) int {
 		return cmp.Or(waits(a)-waits(b), newest[b.Folder].Compare(newest[a.Folder]), cmp.Compare(a.Folder, b.Folder))
 	})
@@ -297,19 +297,19 @@ type Fate string
 
 // What becomes of a person's change.
 const (
-	Waits      Fate = "waits to be seen" // no agent has been told yet
-	Seen       Fate = "seen"             // agents know it, and it stands
-	Overridden Fate = "overridden"       // an agent insisted on what the person had replaced
+	Waits      Fate = "waits to be seen" // no agent has been told of the change yet
+	Seen       Fate = "seen"             // agents know the change, and it stands
+	Overridden Fate = "overridden"       // an agent insisted on the version that the person had replaced
 )
 
-// Edits is what became of all that people changed in a list, a part of the answer of /api/states.
+// Edits says what became of people's changes in a list. It is a part of the answer of /api/states.
 type Edits struct {
-	Unseen []string `json:"unseen,omitempty"` // items, by id, with people's changes that wait to be seen
+	Unseen []string `json:"unseen,omitempty"` // ids of items with people's changes that wait to be seen
 	// Seen has the ids of the items with a person's text that agents have seen. Overridden has, by item
 	// id, the person's text that an agent replaced, or [Deleted].
 	Seen       []string          `json:"seen,omitempty"`
 	Overridden map[string]string `json:"overridden,omitempty"`
-	Order      Fate              `json:"order,omitempty"` // of the person's order of the items
+	Order      Fate              `json:"order,omitempty"` // the fate of the person's order of the items
 	Title      Fate              `json:"title,omitempty"` // [Waits] while no agent has seen the list's title; or empty
 	Saw        int64             `json:"saw,omitempty"`   // the revision that agents last saw; 0 for none
 	Lost       []int64           `json:"lost,omitempty"`  // revisions of people whose text or order is overridden
@@ -372,7 +372,7 @@ func (e Edits) Of(id string) Fate {
 	return ""
 }
 
-// OfRevision returns what became of a person's revision of which agents are told, see [Told].
+// OfRevision returns what became of a person's revision. Agents must be told of that revision, see [Told].
 func (e Edits) OfRevision(revision int64) Fate {
 	switch {
 	case slices.Contains(e.Lost, revision):
@@ -394,12 +394,12 @@ func Told(before, revision todo.Snapshot) bool {
 type ListState struct {
 	List string `json:"list"`
 	todo.Standing
-	Group  todo.State `json:"group,omitempty"`  // of a main list with its sub-agents', if it differs
-	Client string     `json:"client,omitempty"` // whose agent works on the list
+	Group  todo.State `json:"group,omitempty"`  // state of the main list's group, if it differs
+	Client string     `json:"client,omitempty"` // see the function Client
 	Edits             // what became of people's changes
 }
 
-// ListStates returns how the lists of groups stand, but none of [Group.Away]. saw is [board.Lists.Saw].
+// ListStates returns how the lists of groups stand, except those in [Group.Away]. saw is [board.Lists.Saw].
 func ListStates(groups []Group, saw func(todo.Snapshot) (todo.Snapshot, error)) ([]ListState, error) {
 	out := make([]ListState, 0, len(groups))
 	for _, f := range groups {

@@ -20,8 +20,8 @@ import (
 
 func noon() time.Time { return time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC) }
 
-// list returns a list that began and changed a number of hours before noon. Its id
-// says whose it is: "main/sub" is a sub-agent's. Each word is an item's status.
+// list returns a list that began and changed a number of hours before noon. The id "main/sub"
+// makes it a sub-agent's list. Each word of statuses is an item's status.
 func list(id string, hours int, statuses string) todo.Snapshot {
 	at := noon().Add(-time.Duration(hours) * time.Hour)
 	s := todo.Snapshot{List: todo.List{ID: id, Created: at, Workspace: "/src/app"}, Revision: 1, Updated: at, Seq: int64(1000 - hours)}
@@ -51,7 +51,7 @@ func ids(fs []account.Group) string {
 	return strings.Join(out, " ")
 }
 
-// A group stands as the list of it for which a person should look first.
+// A group has the state of its list that a person should look at first.
 func TestGroupState(t *testing.T) {
 	archived := func(s todo.Snapshot) todo.Snapshot { s.Archived = true; return s }
 	open, done, blocked, empty := list("m", 2, "pending"), list("m", 2, "completed"), list("m/s", 1, "blocked"), list("m/s", 1, "")
@@ -82,8 +82,8 @@ func TestGroupState(t *testing.T) {
 	}
 }
 
-// Sub-agents' lists are with their main list; one without, or below another sub-agent's, stands
-// for itself.
+// A sub-agent's list is in the group of its main list. Without a main list, or below another
+// sub-agent's list, it has a group of its own.
 //
 // BAD-INPUT 106: The same hooks set up twice; sub-agents that are each other's main agents, chats
 // that hold each other's lists → Each list stays one, and can be settled and deleted
@@ -103,8 +103,8 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// The board: who waits for a person first, then who works, then who is idle, each by
-// when it began; then what rests, by when it changed.
+// Active groups are sorted by state (waiting for a person, working, idle), then by start;
+// groups that rest are sorted by their last change.
 func TestBoard(t *testing.T) {
 	away, elsewhere := list("away", 1, "pending"), list("elsewhere", 0, "pending")
 	away.Archived, elsewhere.List.Workspace = true, "/src/web"
@@ -133,7 +133,7 @@ func TestBoard(t *testing.T) {
 	if p := answered.Projects(); len(p) != 2 || p[0].Folder != "/src/web" {
 		t.Errorf("the folder with the newest list is not the first: %+v", p)
 	}
-	for hours, want := range map[int]int{14 * 24: 1, 14*24 + 11: 1, 14*24 + 13: 0} { // noon
+	for hours, want := range map[int]int{14 * 24: 1, 14*24 + 11: 1, 14*24 + 13: 0} { // hours before noon
 		lapsed := list("lapsed", hours, "pending")
 		lapsed.Archived, lapsed.Lapsed = true, true
 		if n := account.Sort(account.Groups([]todo.Snapshot{lapsed, away}, nil), noon()).Lapsed(noon()); n != want {
@@ -145,12 +145,12 @@ func TestBoard(t *testing.T) {
 	}
 }
 
-// A group stands as it does since an agent last wrote. What a person did later counts only
-// if it finished the lists.
+// A group has its state since an agent last wrote. A person's later change counts only if it
+// finished the lists, or if no time of an agent's write is known.
 func TestSince(t *testing.T) {
 	for _, c := range []struct {
 		name      string
-		main, sub int // how many hours ago an agent wrote; 0 is not known
+		main, sub int // how many hours ago an agent wrote; 0: not known
 		state     todo.State
 		since     int // how many hours ago
 	}{
@@ -188,9 +188,9 @@ func (h *handed) next(person bool, change func(s *todo.Snapshot)) {
 	h.revisions = append(h.revisions, s)
 }
 
-// The account of a person's edits, by what the agent last saw: each step is a revision,
-// and what is then said of the items 1 to 3, of the order, of the title and of each
-// revision that a person made.
+// The fate of a person's edits depends on the revision that agents last saw. Each step makes
+// a revision; want has the fates of items, of the order, of the title and of each revision
+// that a person made.
 func TestEdits(t *testing.T) {
 	reword := func(id int, from, to string) func(s *todo.Snapshot) {
 		return func(s *todo.Snapshot) {
@@ -288,7 +288,7 @@ func TestHandWithoutAgent(t *testing.T) {
 	checktest.Same(t, "edits", said(h, 2), "; ")
 }
 
-// diary is a board on which things happen at times of a day.
+// diary is a board whose clock the test sets to times of a day.
 type diary struct {
 	t     *testing.T
 	now   time.Time
@@ -304,8 +304,8 @@ func newDiary(t *testing.T) *diary {
 	return d
 }
 
-// write has the agent of a chat in a folder write a plan at a time. A chat "main/helper" is
-// a sub-agent's.
+// write makes the agent of a chat write a plan, at a time and in a folder. The chat
+// "main/helper" is a sub-agent's.
 func (d *diary) write(at, chat, folder, items string) {
 	d.t.Helper()
 	d.at(at)
@@ -369,16 +369,16 @@ func told(sign string, items []todo.Item) (text string) {
 	return text
 }
 
-// The account of a day: what was completed and failed on it, what was open when it ended,
-// and for how long lists stood as working. What a list had on the day before, and what
-// became of it on the day after, does not count.
+// A day has the items completed or failed on it, the items open at its end, and how long
+// lists were working. Items completed on the day before, and changes of the day after, do not
+// count.
 func TestDay(t *testing.T) {
 	d := newDiary(t)
 	d.write("01 23:55", "night", "/src/app", "c:yesterday i:late")
 	d.write("02 00:04", "night", "/src/app", "c:yesterday c:late p:more")
 	d.write("02 09:00", "main", "/src/web", "i:A p:B p:C p:D")
 	d.write("02 09:06", "main", "/src/web", "c:A i:B p:C p:D")
-	d.write("02 09:07", "main/helper", "/src/web/.claude/worktrees/h", "i:h") // counts where its chat is
+	d.write("02 09:07", "main/helper", "/src/web/.claude/worktrees/h", "i:h") // counts for the folder of its main list
 	d.write("02 09:08", "main/helper", "/src/web/.claude/worktrees/h", "c:h")
 	d.write("02 09:30", "main", "/src/web", "c:A f:B b:C p:D")
 	d.write("02 09:31", "main", "/src/web", "i:C c:E")
@@ -399,19 +399,18 @@ func TestDay(t *testing.T) {
 	}, d.told(noon)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{ // what a person put away is nothing that was done
+	if diff := cmp.Diff([]string{ // a person's archiving does not count as work
 		"2026-03-03: 1 lists, 1 done, 0 failed, 0 wait, 0 open, 0s",
 		"app: 1 lists, 1 done, 0 failed, 0 wait, 0 open, 0s",
 		"yesterday +1: finished, 0s c:more",
 	}, d.told(d.now)); diff != "" {
 		t.Error(diff)
 	}
-	west := checktest.Must(time.LoadLocation("America/New_York"))(t) // where "late" was done on the first
+	west := checktest.Must(time.LoadLocation("America/New_York"))(t) // there, "late" was completed on the first
 	checktest.Same(t, "told in the west", d.told(noon.In(west))[0], "2026-03-02: 2 lists, 5 done, 1 failed, 1 wait, 0 open, 27m0s")
 }
 
-// The JSON of a day's item has its id, text, status, reason and times. It has neither its holder
-// nor other fields.
+// The JSON of a day's item has its id, text, status, reason and times, and no other field.
 func TestDayAsJSON(t *testing.T) {
 	d := newDiary(t)
 	d.write("02 09:00", "main", "/src/web", "c:Early i:A b:C p:D")
@@ -429,7 +428,7 @@ func TestDayAsJSON(t *testing.T) {
 		`"open_items":[{"id":"4","text":"E","status":"in_progress","started":"2026-03-02T09:30:00Z"}]}]`}, ","))
 }
 
-// A list at work counts until now, and one whose agent asks waits.
+// The working time of a list at work counts until now. A list whose agent asks is waiting.
 func TestDayNow(t *testing.T) {
 	d := newDiary(t)
 	d.write("01 10:00", "works", "/src/app", "i:A")
@@ -448,8 +447,8 @@ func TestDayNow(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 127: A day that is none, has no midnight, is far away or full of lists → Refused, or
-// 23 to 25 hours; 1,000 lists and 4 MB of texts, and a word that there was more
+// BAD-INPUT 127: A day that does not exist, has no midnight, is far away or full of lists →
+// Refused, or 23 to 25 hours; 1,000 lists and 4 MB of texts, and a note that there was more
 func TestDays(t *testing.T) {
 	for _, c := range []struct {
 		zone, date string
@@ -497,7 +496,7 @@ func TestDays(t *testing.T) {
 	}
 }
 
-// Lists of a project that read alike are told apart by when they began, of several days with the day.
+// Lists of a project with one title show their start time, with the date if the account has several days.
 func TestListsOfADayThatReadAlike(t *testing.T) {
 	d := newDiary(t)
 	d.write("02 09:00", "one", "/src/app", "c:fix")
@@ -518,7 +517,7 @@ func TestListsOfADayThatReadAlike(t *testing.T) {
 	}
 }
 
-// A day may be called as people call it; a weekday is the last one, today included.
+// A day may be given by its name; a weekday means the latest one, today included.
 func TestDaysByName(t *testing.T) {
 	for text, want := range map[string]string{"": "2026-03-04", "yesterday": "2026-03-03", "Wednesday": "2026-03-04", "thu": "2026-02-26", "MONDAY": "2026-03-02"} {
 		at, err := account.ParseDay(text, noon())
@@ -528,7 +527,7 @@ func TestDaysByName(t *testing.T) {
 	}
 }
 
-// The account of several days tells all of them together.
+// An account of several days sums up all of them.
 func TestSeveralDays(t *testing.T) {
 	d := newDiary(t)
 	d.write("01 10:00", "a", "/src/app", "c:A")

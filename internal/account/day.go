@@ -13,27 +13,27 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Day is what agents wrote and which items changed on one or more days, by project. As JSON it answers /api/today.
+// Day has the lists that agents wrote, and the items that changed, on one or more days. Its JSON answers /api/today.
 type Day struct {
 	Date string    `json:"date"` // as 2006-01-02; the first day if there are several
 	From time.Time `json:"from"` // the first day's midnight, in the caller's time zone
-	To   time.Time `json:"to"`   // the next midnight, or that after the last day
+	To   time.Time `json:"to"`   // the midnight after the last day
 	Tally
-	Projects []DayProject `json:"projects"` // the one that changed last first; not nil
+	Projects []DayProject `json:"projects"` // most recently changed first; not nil
 	// More is true if lists were left out, because there are more than [MaxDayLists] or their texts are longer than
-	// maxDayTexts. The numbers do not count them either. The lists that changed last are kept.
+	// maxDayTexts. The numbers leave these lists out, too. The lists that changed last are kept.
 	More bool `json:"more,omitempty"`
 }
 
 const (
 	MaxDayLists = 1000    // lists of a [Day]
-	maxDayTexts = 4 << 20 // bytes of the texts of their items in all
-	maxDate     = 20      // runes that an error shows of what is no date
+	maxDayTexts = 4 << 20 // bytes of all texts of a Day's items
+	maxDate     = 20      // runes that an error shows of a bad date
 )
 
 // Tally counts what was done in some lists.
 type Tally struct {
-	Lists     int `json:"list_count"` // without those of sub-agents
+	Lists     int `json:"list_count"` // without sub-agents' lists
 	Completed int `json:"completed"`
 	Failed    int `json:"failed"`
 	Waiting   int `json:"waiting"` // items that are blocked, and lists whose agent asks
@@ -55,7 +55,7 @@ type DayProject struct {
 	Project string `json:"project"` // the last part of its path; empty when unknown
 	Folder  string `json:"folder"`
 	Tally
-	Lists []DayList `json:"lists"` // in the order in which they began, sub-agents' after their main list
+	Lists []DayList `json:"lists"` // in the order of their start; sub-agents' lists after their main list
 }
 
 // DayList is what was done in one list.
@@ -72,9 +72,8 @@ type DayList struct {
 	Began time.Time  `json:"began"`
 	Ended time.Time  `json:"changed"` // when it changed last on that day
 	Tally
-	// The items as they were last on that day: those that were completed or failed then, also if the list no
-	// longer has them; those that are blocked; and the others that are not settled. An item has only the
-	// fields of a day's JSON set.
+	// Items in their last state of that day: completed or failed on that day, also if the list no longer has
+	// them; blocked; and other items that are not settled. Only the fields that the JSON of a day shows are set.
 	CompletedItems []todo.Item `json:"completed_items,omitempty"`
 	FailedItems    []todo.Item `json:"failed_items,omitempty"`
 	WaitingItems   []todo.Item `json:"waiting_items,omitempty"`
@@ -84,7 +83,7 @@ type DayList struct {
 }
 
 // ParseDay returns noon, in now's time zone, of a day as a person writes it: 2006-01-02, yesterday, or
-// a weekday, which is the last one up to today. It returns now for an empty text.
+// a weekday, which means the latest one, today included. It returns now for an empty text.
 func ParseDay(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return now, nil
@@ -103,7 +102,7 @@ func ParseDay(text string, now time.Time) (time.Time, error) {
 	return time.Date(day.Year(), day.Month(), day.Day(), 12, 0, 0, 0, now.Location()), nil
 }
 
-// DayOf returns the account of the days from at to last, both included, in at's time zone. during is
+// DayOf returns the [Day] that begins with the day of at and ends with the day of last, in at's time zone. during is
 // [board.Lists.During], now is the current time.
 func DayOf(ctx context.Context, during func(ctx context.Context, from, to time.Time, with todo.ChangedList) error, at, last, now time.Time) (Day, error) {
 	next := time.Date(last.Year(), last.Month(), last.Day()+1, 12, 0, 0, 0, at.Location())
@@ -127,7 +126,7 @@ type dayReader struct {
 	texts int
 }
 
-// add adds a list, which now stands as st, if anything was done in it.
+// add adds a list if an agent wrote it or an item changed. st is how the list stands now.
 func (d *dayReader) add(st todo.Standing, revisions iter.Seq2[todo.Snapshot, error]) error {
 	s, gone, worked, active, err := Follow(revisions, d.From, d.To)
 	if err != nil || !active {
@@ -158,7 +157,7 @@ func (d *dayReader) add(st todo.Standing, revisions iter.Seq2[todo.Snapshot, err
 	return nil
 }
 
-// addItem counts an item, as it was last on the day, and adds it to the list's items of its status.
+// addItem counts an item in its last state of the day, and adds it to the list's items of that status.
 func (d *dayReader) addItem(list *DayList, i todo.Item) {
 	today := !i.Ended.Before(d.From)
 	n, to := &list.Open, &list.OpenItems
@@ -177,7 +176,7 @@ func (d *dayReader) addItem(list *DayList, i todo.Item) {
 	*to = append(*to, todo.Item{ID: i.ID, Text: i.Text, Status: i.Status, Reason: i.Reason, Started: i.Started, Ended: i.Ended})
 }
 
-// projects sorts the lists into projects, a sub-agent's into that of its main list.
+// projects sorts the lists into projects. A sub-agent's list goes into the project of its main list.
 func (d *dayReader) projects() {
 	byID := make(map[string]DayList)
 	for _, l := range d.read {
@@ -212,7 +211,7 @@ func (d *dayReader) projects() {
 	}
 }
 
-// tellApart adds the time at which a list began to its Apart, for lists with the same agent, title and Apart.
+// tellApart adds to Apart the time at which a list began, if lists have the same agent, title and Apart.
 func (d *dayReader) tellApart(lists []DayList) {
 	format, alike := "15:04", make(map[[3]string]int)
 	if d.To.Sub(d.From) > 36*time.Hour {
@@ -229,9 +228,9 @@ func (d *dayReader) tellApart(lists []DayList) {
 	}
 }
 
-// Follow reads, oldest first, the revisions of a list that were saved before the time to, and returns the newest one.
-// gone are the items that were completed or failed and are no longer on the list. worked is for how long, within from
-// and to, the list was [todo.Working]. active is true if an agent wrote, or an item changed, since from.
+// Follow reads the revisions of a list, which come oldest first, and returns the last one saved before the time to.
+// gone has completed and failed items that are no longer on the list. worked is how long, between from and to, the
+// list was [todo.Working]. active is true if an agent wrote, or an item changed, between from and to.
 func Follow(revisions iter.Seq2[todo.Snapshot, error], from, to time.Time) (s todo.Snapshot, gone []todo.Item, worked time.Duration, active bool, err error) {
 	for r, err := range revisions {
 		if err != nil {
@@ -257,7 +256,7 @@ func Follow(revisions iter.Seq2[todo.Snapshot, error], from, to time.Time) (s to
 	return s, gone, worked, active, nil
 }
 
-// working returns for how long, within from and to, a list was [todo.Working] between two revisions.
+// working returns how long, between from and to, a list was [todo.Working] from revision s until next, a time.
 func working(s todo.Snapshot, next, from, to time.Time) time.Duration {
 	if s.Revision == 0 || s.State(todo.Agent{Here: true}, s.Updated) != todo.Working {
 		return 0

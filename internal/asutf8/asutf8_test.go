@@ -22,8 +22,8 @@ func utf16Of(order binary.AppendByteOrder, text string) string {
 	return string(out)
 }
 
-// A text is the same without a mark, behind any number of them, and as UTF-16, in whatever
-// pieces it comes. What is no text comes as it is: its reader says what is wrong with it.
+// A text is the same without a mark, behind up to three marks and as UTF-16, in pieces of any
+// size. Bytes that are no UTF-8 pass unchanged: the code that parses them reports the error.
 func TestMarks(t *testing.T) {
 	for name, c := range map[string]struct{ in, want string }{
 		"no mark":            {text, text},
@@ -50,7 +50,7 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// What is there is passed on, though its writer neither ends nor goes on.
+// Text is passed on at once, even if its writer neither closes the pipe nor writes more.
 func TestPassedOnAtOnce(t *testing.T) {
 	for _, in := range []string{text, "\ufeff\ufeff" + text, utf16Of(binary.LittleEndian, text)} {
 		from, to := io.Pipe()

@@ -79,7 +79,7 @@ func TryLock(path string) (unlock func(), err error) {
 		return nil, errors.Join(err, ErrLocked)
 	}
 	return func() {
-		if runtime.GOOS == "windows" { // which cannot remove an open file
+		if runtime.GOOS == "windows" { // Windows cannot remove an open file
 			_ = lock.Close()
 		}
 		_ = os.Remove(path) // before the lock is released, so that nobody locks a removed file

@@ -11,8 +11,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/atomicfile"
 )
 
-// BAD-INPUT 114: a pipe in the place of a lock is not waited for, a link there is not followed,
-// and a folder is no lock.
+// BAD-INPUT 114: TryLock refuses a pipe in the place of a lock without waiting, a link without
+// following it, and a folder.
 func TestNoLock(t *testing.T) {
 	victim := filepath.Join(t.TempDir(), "victim")
 	for name, plant := range map[string]func(path string) error{

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// chownLike gives a file the owner and the group of another.
+// chownLike gives f the owner and the group of the file that other describes.
 func chownLike(f *os.File, other os.FileInfo) error {
 	of, ok := other.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -1,7 +1,7 @@
 //go:build e2e && linux
 
-// Package attacks attacks the program as a stranger or a slow client would, and measures what that
-// costs: the most memory that the process had, and how long others waited. `make attacks` prints
+// Package attacks attacks the program as a stranger or a slow client would, and measures the
+// cost: the peak memory of the process, and how long other clients waited. `make attacks` prints
 // the table at full size; `make test` runs a short form, with the same bounds.
 package attacks
 
@@ -36,8 +36,8 @@ type process struct {
 	url string // of a server
 }
 
-// serve starts a server on a store and returns when it listens. It may open as many files as
-// descriptors says; 0 is any number.
+// serve starts a server on a store and returns when the server listens. descriptors limits the
+// number of files that the server may open; 0 is no limit.
 func serve(t *testing.T, program, store string, descriptors int) *process {
 	t.Helper()
 	script := `exec "$@"`
@@ -49,8 +49,8 @@ func serve(t *testing.T, program, store string, descriptors int) *process {
 	return &process{T: t, Process: p, url: checktest.Must(p.URL())(t)}
 }
 
-// cost returns the memory and the processor time that the process has used so
-// far, and a time that the attack took.
+// cost returns the peak memory and the processor time of the process so far, and
+// the given time that the attack took.
 func (p *process) cost(took time.Duration, what string) result {
 	p.Helper()
 	peak, err1 := p.Memory("VmHWM")
@@ -64,8 +64,8 @@ func (p *process) cost(took time.Duration, what string) result {
 	return result{memory: peak / 1_000_000, processor: time.Duration(user+system) * tick, time: took, what: what}
 }
 
-// send opens a connection and sends a text on it. Of what comes back the system
-// takes some kB at most, until it is read.
+// send opens a connection and sends a text on it. The system buffers at most a
+// few kB of an answer that is not read.
 func (p *process) send(text string) net.Conn {
 	p.Helper()
 	small := func(_, _ string, c syscall.RawConn) error {
@@ -105,8 +105,8 @@ const mostItems = todo.MaxSize / todo.MaxText
 
 var longest = strings.Repeat("x", todo.MaxText)
 
-// largeList makes a store with lists as large as they may be, each of as many revisions
-// as asked for, and returns its path and the id of the last one.
+// largeList makes a store with a number of lists of the largest size, each with a number of
+// revisions, and returns the path of the store and the id of the last list.
 func largeList(t *testing.T, lists, revisions int) (path, id string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "todo.db")
@@ -133,7 +133,7 @@ func largeList(t *testing.T, lists, revisions int) (path, id string) {
 type attack struct {
 	row    int    // of docs/spec/bad-input.md
 	what   string // at full size
-	before string // what it did to the program when it was found
+	before string // the effect on the program when the attack was found
 	run    func(t *testing.T, program string, full bool) result
 	// The bounds of the result, in both forms.
 	memory int // MB
@@ -141,10 +141,10 @@ type attack struct {
 }
 
 type result struct {
-	memory    int           // the most that the process had, in MB
-	processor time.Duration // that the process used
-	time      time.Duration // see what; more where other programs use the machine
-	what      string        // what took the time
+	memory    int           // the peak of the process, in MB
+	processor time.Duration // used by the process
+	time      time.Duration // see the field what; longer on a busy machine
+	what      string        // what was timed
 }
 
 func attacks() []attack {
@@ -166,7 +166,7 @@ func TestAttacks(t *testing.T) {
 	for _, a := range attacks() {
 		t.Run(fmt.Sprint(a.row, " ", a.what), func(t *testing.T) {
 			if !full {
-				t.Parallel() // most wait
+				t.Parallel() // most attacks only wait
 			}
 			got := a.run(t, program, full)
 			if full {
@@ -204,7 +204,7 @@ func history(t *testing.T, program string, full bool) result {
 	p := serve(t, program, store, 0)
 	began := time.Now()
 	for _, path := range []string{"/api/lists/" + id + "/history", "/api/workspace", "/lists/" + id} {
-		if size := p.read(path); size > 32<<20 { // one revision in three forms
+		if size := p.read(path); size > 32<<20 { // an answer may have one revision in three forms
 			t.Errorf("%s: %d bytes", path, size)
 		}
 	}

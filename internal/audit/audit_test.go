@@ -21,14 +21,14 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// logged is a store, and what is logged of it.
+// logged returns a store with an audit log, and the log's output.
 func logged(st board.Store) (*bytes.Buffer, *audit.Log) {
 	out := &bytes.Buffer{}
 	return out, &audit.Log{Store: st, Out: out, Report: slog.New(slog.DiscardHandler)}
 }
 
-// A store with an audit log keeps every promise of a store; in the short form those of a
-// transaction that does all that there is, beside which others read.
+// A store with an audit log passes the conformance suite of stores; in the short form, only the
+// test of a transaction beside which others read.
 func TestConformance(t *testing.T) {
 	suite := storetest.RunBeside
 	if os.Getenv("TODO_LONG") != "" {
@@ -40,7 +40,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// read returns the lines of a log, each as the members named.
+// read returns the values of the named members of each line of a log.
 func read(t *testing.T, data string, members ...string) (lines []string) {
 	t.Helper()
 	for text := range strings.Lines(data) {
@@ -75,8 +75,8 @@ func apply(t *testing.T, lists board.Lists, w board.Write) (list string) {
 	return checktest.Must(lists.Apply(t.Context(), w))(t).After.List.ID
 }
 
-// Each saved revision is one line, whoever made it: who, which list, what kind of
-// change, and no text. What saved nothing has none.
+// Each saved revision has one line, whoever made it: the writer, the list and the kind
+// of change, and no text. A call that saves nothing has no line.
 func TestLines(t *testing.T) {
 	out, log := logged(storetest.NewMemory())
 	b := board.NewBoard(log)
@@ -111,8 +111,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A line for each list that a transaction saved: a list that is put away as its
-// conversation begins the next one has its own.
+// Each list that a transaction saves has a line, also the list that is archived when
+// its conversation begins the next one.
 func TestSeveralLists(t *testing.T) {
 	out, log := logged(storetest.NewMemory())
 	b := board.NewBoard(log)
@@ -141,7 +141,7 @@ func failing(st board.Store, failure error) board.Store {
 	}}
 }
 
-// A save that may have happened has a line that says so; one that did not has none.
+// A save that may have happened has a line with the outcome "unknown"; a save that did not has no line.
 func TestUnknownAndRefused(t *testing.T) {
 	next := todo.Snapshot{List: todo.List{ID: "a"}, Revision: 1}
 	out, unknown := logged(failing(storetest.NewMemory(), board.ErrUnknownOutcome))
@@ -152,7 +152,7 @@ func TestUnknownAndRefused(t *testing.T) {
 		next.List.ID = id
 		_, _ = storetest.Save(t.Context(), full, next)
 	}
-	for _, refusal := range []error{&todo.InputError{}, board.ErrUnknownOutcome} { // of the function itself
+	for _, refusal := range []error{&todo.InputError{}, board.ErrUnknownOutcome} { // returned by the function itself
 		next.List.ID, next.Revision = "b", 2
 		err := full.Update(t.Context(), board.Key{}, func(tx board.Tx) error {
 			checktest.Check(t, checktest.Err(tx.Save(t.Context(), next)))
@@ -178,7 +178,7 @@ func TestRunAgain(t *testing.T) {
 	check(t, out, "list revision changes", "a 1 {}", "a 2 {}")
 }
 
-// A purge that fails has no line, or one for each list that may be gone.
+// A failed purge has no line or, if its outcome is unknown, a line for each list that may be gone.
 func TestPurgeThatFails(t *testing.T) {
 	for err, want := range map[error][]string{
 		errors.New("disk on fire"): nil,
@@ -196,7 +196,7 @@ func TestPurgeThatFails(t *testing.T) {
 	}
 }
 
-// An import is not taken for the writes of those whom the file names.
+// The line of an imported revision names the import as the writer, not the writer in the file.
 func TestImported(t *testing.T) {
 	out := &bytes.Buffer{}
 	st := &audit.Log{Store: storetest.NewMemory(), Out: out, Report: slog.New(slog.DiscardHandler), Imports: true}

@@ -1,4 +1,4 @@
-// Package audit writes who changed which list: a line of JSON for each saved revision, and for each list that
+// Package audit logs who changed a list: it writes a line of JSON for each saved revision, and for each list that
 // somebody removed for good. Lists that a store removes by itself, to make room or a day after they were deleted,
 // have no line. A line never has a text of a list.
 //
@@ -27,16 +27,16 @@ type Log struct {
 	board.Store
 	Out    io.Writer
 	Report *slog.Logger // gets the lines that Out does not take
-	// Imports is true of saves of an import, whose file says who wrote each revision. Their lines have the action
-	// "import" and the command as the writer.
+	// Imports is true if all saves are made by an import. Their lines have the action "import" and name the command
+	// as the writer, instead of the writer that the file names.
 	Imports bool
 
 	mu     sync.Mutex
 	failed bool // the last write failed, perhaps after a part of a line
 }
 
-// File is a writer that appends to the file with its name, for its owner alone. It opens the file for each write, so
-// that a log may be rotated by renaming.
+// File is a writer that appends to the file at this path. Only the owner may read a file that it makes. It opens the
+// file for each write, so that a log may be rotated by renaming.
 type File string
 
 // Write implements io.Writer.
@@ -52,11 +52,11 @@ func (path File) Write(lines []byte) (n int, err error) {
 	return n, errors.Join(err, f.Close())
 }
 
-// Check returns an error if the log cannot be written. It writes nothing but, after a failure, a line break.
+// Check returns an error if the log cannot be written. It writes nothing, or a line break after a failure.
 func (l *Log) Check() error { return l.append(nil) }
 
-// append writes whole lines. After a failure it begins with a line break, since a part of a line may stand there: other
-// processes may append to the file meanwhile, so it cannot be cut off.
+// append writes whole lines. After a failure it begins with a line break, since the file may end in a part of a line.
+// That part cannot be cut off: other processes may append to the file meanwhile.
 func (l *Log) append(lines []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -144,11 +144,11 @@ type auditedTx struct {
 }
 
 // Save implements board.Tx. It loads the previous revision by its number, which the transaction has in memory. To load
-// the newest one would lock it: then the store would not notice that the caller's revision is older.
+// the newest revision would lock it: then the store would not notice that the caller's revision is older.
 func (t *auditedTx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
 	var before todo.Snapshot
 	if next.Revision > 1 {
-		before, _ = t.Load(ctx, next.List.ID, next.Revision-1) // without it the line has no changes
+		before, _ = t.Load(ctx, next.List.ID, next.Revision-1) // if this fails, the line has no changes
 	}
 	after, err := t.Tx.Save(ctx, next)
 	if err != nil {

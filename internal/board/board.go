@@ -1,11 +1,11 @@
-// Package board reads and writes lists: it finds the list that a call means and what its agent was last shown
-// of it, merges a change of package todo with what others changed since, and notifies watchers.
+// Package board reads and writes lists: it finds the list that a call means and the revision that the agent was
+// last shown, merges the agent's change ([todo.Change]) with later changes by others, and notifies watchers.
 //
 // It promises two things. No reader ever sees half of a write. A write that was
 // acknowledged is in the [Store], and revisions of a list are dense (1, 2, 3 …).
 //
-// Slow readers may miss something: a [Follower] of revisions receives the newest snapshot of a list but
-// not each one before it, and one of calls loses the oldest.
+// A slow reader may miss something: a [Follower] of revisions receives the newest snapshot of a list but
+// not each earlier one, and a Follower of calls loses the oldest.
 package board
 
 import (
@@ -37,9 +37,9 @@ type Option func(*Board)
 // WithClock makes the board read the time from now instead of [time.Now].
 func WithClock(now func() time.Time) Option { return func(b *Board) { b.now = now } }
 
-// WithArchiveAfter makes settled lists that nobody changed for that long count as archived, and
+// WithArchiveAfter makes settled lists count as archived when nobody changed them for an age, and
 // open lists after [todo.LapseAfter]; 0, the default, is never. This is decided when a list
-// is read, not stored (see [todo.Snapshot.Archived]), so a new setting has its effect at once.
+// is read, not stored (see [todo.Snapshot.Archived]), so a new setting takes effect at once.
 func WithArchiveAfter(age time.Duration) Option { return func(b *Board) { b.archiveAfter = age } }
 
 // NewBoard returns a board on a store. The caller closes the board and, after it, the store.
@@ -69,7 +69,7 @@ func (b *Board) Watching() int {
 	return len(b.feed.followers)
 }
 
-// As returns the lists of one principal, and access to no others; the empty principal is the server itself.
+// As returns the lists of one principal, without access to other lists; the empty principal is the server itself.
 func (b *Board) As(principal string) Lists { return b.For(Identity{Principal: principal}) }
 
 // Everyone returns the lists of all principals, for commands on the machine, never for serving a request.
@@ -84,10 +84,10 @@ func (b *Board) Close() {
 	}
 }
 
-// Identity is who reads and writes lists, as sign-in found it; the zero Identity is the server itself.
+// Identity is the caller that reads and writes lists, as sign-in found it; the zero Identity is the server itself.
 type Identity struct {
 	Principal string // who owns the lists: a person, a program or a team; empty is the server itself
-	// Subject identifies the user who signed in, among those of one principal. It never changes; empty without sign-in.
+	// Subject identifies the user who signed in, among one principal's users. It never changes; empty without sign-in.
 	Subject  string
 	User     string // their name, for people and logs; it may change, and two may have the same
 	ReadOnly bool   // may see the lists and change nothing

@@ -40,7 +40,7 @@ func TestBoardOperations(t *testing.T) {
 }
 
 // unknownOutcomeStore makes updates, but returns ErrUnknownOutcome for the first n.
-// After these it returns the error then, if that is not nil.
+// After these it returns the error in its field then, if that is not nil.
 type unknownOutcomeStore struct {
 	board.Store
 	n    int
@@ -84,8 +84,8 @@ func TestBoardResolvesUnknownOutcomes(t *testing.T) {
 	}
 }
 
-// For a watcher that does not read, only the newest snapshot of each list waits. It ends with
-// Close, and with the board.
+// A watcher that does not read keeps only the newest snapshot of each list. It ends with its
+// Close, or with its board's.
 func TestWatcherSkipsToTheNewest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBoard(t, storetest.NewMemory())
@@ -109,8 +109,8 @@ func TestWatcherSkipsToTheNewest(t *testing.T) {
 	})
 }
 
-// Each error has one kind, however it is wrapped, and a write that may have been saved
-// is no refusal.
+// Each error has one kind, however it is wrapped. The error of a write that may have been
+// saved is no refusal.
 func TestKindOf(t *testing.T) {
 	for _, c := range []struct {
 		err     error
@@ -141,8 +141,8 @@ func TestKindOf(t *testing.T) {
 	}
 }
 
-// W2, V4: a follower receives each call of its process once, and of others each that made a
-// revision, also when the caller set the operation.
+// W2, V4: a follower receives each call of its process once, and each call of another process
+// that made a revision, also when the caller set the operation.
 func TestCallsAreFollowedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := storetest.NewMemory()
@@ -161,7 +161,7 @@ func TestCallsAreFollowedOnce(t *testing.T) {
 			{here, add("B"), todo.Operation{ID: "op-1", Digest: "x"}},
 			{here, nothing, todo.Operation{}},
 			{there, add("C"), todo.Operation{ID: "op-2", Digest: "x"}},
-			{there, nothing, todo.Operation{}}, // nobody but its caller needs to know
+			{there, nothing, todo.Operation{}}, // only followers in its own process receive it
 			{here, add("D"), todo.Operation{}},
 		} {
 			out := apply(t, w.board, board.Write{Target: target("a"), Change: w.change, Operation: w.op})
@@ -188,7 +188,7 @@ func TestCallsAreFollowedOnce(t *testing.T) {
 type unreadableStore struct {
 	board.Store
 	broken    atomic.Bool
-	positions atomic.Int64 // how often its position was asked for
+	positions atomic.Int64 // how often Position was called
 }
 
 func (s *unreadableStore) Find(ctx context.Context, q board.Query) ([]todo.Snapshot, error) {
@@ -206,8 +206,8 @@ func (s *unreadableStore) Position(ctx context.Context) (int64, error) {
 	return s.Store.Position(ctx)
 }
 
-// W2: a follower receives no call that was made before it began, also when the store could not
-// be read at that moment. A watcher receives what it may have missed.
+// W2: a follower of calls receives no call from before it began, even if the store could not be
+// read at that moment. A follower of revisions receives those that it may have missed.
 func TestCallsAreNotReplayed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &unreadableStore{Store: storetest.NewMemory()}

@@ -22,9 +22,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// A chat is among the lists of its own user if hooks say what it does and it has no open list. The
-// lists of its sub-agents are below it. Watchers are sent the chat.
-// A read makes no chat.
+// A chat is among the lists of its own user if hooks say what its agent does and it has no open
+// list. The lists of its sub-agents are below it. Watchers receive the chat. A read makes no chat.
 func TestChatsAreAmongLists(t *testing.T) {
 	b := newBoard(t, storetest.NewMemory())
 	ada := b.For(board.Identity{Principal: "team", Subject: "ada"})
@@ -93,8 +92,8 @@ func TestChatsAreAmongLists(t *testing.T) {
 	expect("it ended", ada, "Look at scout finished", "Publish it finished")
 }
 
-// What is heard of a chat reads one chat, and writes only where that changes something. A hook
-// knows the chat and not the name of its list: it finds the list all the same.
+// Hear reads one chat, and writes only if the chat changes. A hook that knows the chat, and not
+// the name of its list, finds the list all the same.
 func TestHearingReadsOneChat(t *testing.T) {
 	store := &counter{Store: storetest.NewMemory()}
 	lists, who := newBoard(t, store).As(""), board.Conversation{Key: todo.ChatKey("s"), Chat: "s", Name: "plan"}
@@ -111,9 +110,9 @@ func TestHearingReadsOneChat(t *testing.T) {
 	checktest.Same(t, "it finds", checktest.Must(lists.Current(t.Context(), board.Target{Conversation: who}))(t).List.ID, list.List.ID)
 }
 
-// Who is calling: two chats with ids of their host's never become one, in any order of what is
-// heard of them and what they and their process write. What a process wrote before any proof
-// passes, whole, to the chat that is proved first, and to no other.
+// Who is calling: two chats with ids of their host never become one, in any order of events of
+// hooks and of writes by the chats and their process. All lists that a process wrote before any
+// proof pass to the chat that is proved first, and to no other chat.
 func TestChatsNeverMerge(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		store := storetest.NewMemory()
@@ -121,7 +120,7 @@ func TestChatsNeverMerge(t *testing.T) {
 		defer b.Close()
 		lists, ctx := b.As(""), context.Background()
 		process := board.Conversation{Key: "process:p", Hint: true, Client: "claude-code", Workspace: "/w"}
-		proof := "" // the chat that was proved first, to which the server says that it takes over
+		proof := "" // the chat that was proved first, and so takes over from the process
 		proved := func(id string) board.Conversation {
 			who := board.Conversation{Key: todo.ChatKey(id), Chat: id, Client: "claude-code", Workspace: "/w"}
 			if proof = cmp.Or(proof, id); proof == id {
@@ -129,8 +128,8 @@ func TestChatsNeverMerge(t *testing.T) {
 			}
 			return who
 		}
-		var unproved, first []string // the lists of the process, and what of them passed on
-		owner := map[string]string{} // of a list: the chat that may hold it
+		var unproved, first []string // the lists of the process, and those that passed to taker
+		owner := map[string]string{} // by list: the chat that may hold it
 		taker := ""
 		for n := range rapid.IntRange(1, 12).Draw(t, "steps") {
 			id := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "chat")
@@ -150,7 +149,7 @@ func TestChatsNeverMerge(t *testing.T) {
 				}
 				owner[out.List.ID] = id
 			case "process writes":
-				if proof != "" { // its key leads to the chat then, as the server knows
+				if proof != "" { // from then on the server uses the chat's key
 					continue
 				}
 				out := writeLines(t, lists, process, fmt.Sprint("p", n, " one"), fmt.Sprint("p", n, " two"))
@@ -208,7 +207,7 @@ func (g *guarded) Attend(process string) func() {
 	return g.Store.Attend(process)
 }
 
-// everything returns all that a store has of a principal and some keys of it, as text.
+// everything returns, as text, all that a store has of a principal and of some of its chats' keys.
 func everything(t *testing.T, st board.Store, principal string, keys ...string) string {
 	t.Helper()
 	var out strings.Builder
@@ -236,7 +235,7 @@ func everything(t *testing.T, st board.Store, principal string, keys ...string) 
 	return out.String()
 }
 
-// arguments returns values for the parameters of a method, which mean a list.
+// arguments returns arguments for a method that refer to a list: by its conversation or, if byID is true, by its id.
 func arguments(ctx context.Context, method reflect.Type, list todo.Snapshot, byID bool) (in []reflect.Value) {
 	id, who := list.List.ID, board.Conversation{Key: list.List.Conversation, Chat: "c", Client: "claude-code", Workspace: "/w"}
 	target := board.Target{Conversation: who}
@@ -286,7 +285,7 @@ func arguments(ctx context.Context, method reflect.Type, list todo.Snapshot, byI
 	return in
 }
 
-// finish uses up what a method returned: what it yields is read, what it opened is closed.
+// finish uses up the results of a method: it reads iterators to the end, and closes followers.
 func finish(results []reflect.Value) {
 	for _, r := range results {
 		if closer, ok := r.Interface().(interface{ Close() }); ok {
@@ -332,8 +331,8 @@ func TestEveryMethodAsEachIdentity(t *testing.T) {
 	}
 }
 
-// Each member of a team has own chats, also under the same id: what a chat noted, holds and
-// knows is its member's alone. The lists are shared.
+// Each member of a team has chats of their own, even under the same id: what a chat noted,
+// holds and knows belongs to its member alone. Members share the lists.
 func TestMembersHaveTheirOwnChats(t *testing.T) {
 	b := newBoard(t, storetest.NewMemory())
 	alice, bob := b.For(board.Identity{Principal: "team", Subject: "alice"}), b.For(board.Identity{Principal: "team", Subject: "bob"})
@@ -371,14 +370,14 @@ func TestMembersHaveTheirOwnChats(t *testing.T) {
 }
 
 // world is several agents in several processes, and people, at work on one store. Each
-// agent knows of its list what it was last shown.
+// agent knows its list as it was last shown.
 type world struct {
 	*desk
 	r      *rapid.T
 	agents []*agent
-	words  int                 // texts given so far, so that each is another one
-	orders map[string][]string // the ids of items as people put them, by list
-	edits  map[string]string   // the words that people gave items, by list and item, as long as they stand
+	words  int                 // number of texts made so far, so that each text is new
+	orders map[string][]string // by list: ids of items in the order that people gave them
+	edits  map[string]string   // the texts that people gave items, by list and item
 	free   map[string]bool     // lists that people put away or brought back, or that agents resumed
 }
 
@@ -387,7 +386,7 @@ type agent struct {
 	certain bool // its client keeps a connection for one chat
 	list    string
 	shown   []todo.Item
-	first   map[string]string // the text by which it knew an item first, by list and item
+	first   map[string]string // the first text that it knew of an item, by list and item
 	fresh   bool              // it has not written since its process was started again
 }
 
@@ -402,7 +401,7 @@ func (a *agent) lines() (lines []todo.Line) {
 	return lines
 }
 
-// write makes a whole-list write and checks what holds of every answer.
+// write makes a whole-list write and checks the rules for every answer.
 func (w *world) write(a *agent, lines []todo.Line) board.Outcome {
 	view := todo.CoreView()
 	before := a.list
@@ -442,8 +441,8 @@ func (w *world) load(list string) todo.Snapshot {
 	return s
 }
 
-// keepsPeoplesWords checks that what people wrote stands, on the lists that no agent has
-// overridden.
+// keepsPeoplesWords checks that items have the texts that people gave them, unless an agent
+// has overridden these.
 func (w *world) keepsPeoplesWords() {
 	for key, text := range w.edits {
 		list, id, _ := strings.Cut(key, "/")
@@ -454,7 +453,7 @@ func (w *world) keepsPeoplesWords() {
 	}
 }
 
-// keepsPeoplesOrder checks that the items stand as people put them.
+// keepsPeoplesOrder checks that items are in the order of people, unless overridden.
 func (w *world) keepsPeoplesOrder() {
 	for list, order := range w.orders {
 		s := w.load(list)
@@ -484,13 +483,13 @@ func (w *world) oneOpenList() {
 	}
 }
 
-// One chat has one open list, a person's words stand and reach the agent once, and
-// nobody's list is taken, whatever several agents, people and processes do, and
-// whenever these are restarted (docs/spec/architecture.md, "Who is calling", rules 1 to 6;
+// A chat has one open list, a person's words stay and reach the agent once, and
+// nobody's list is taken, whatever agents and people do, and whenever processes
+// are restarted (docs/spec/architecture.md, "Who is calling", rules 1 to 6;
 // docs/spec/variants.md, H1 and H2).
 func TestChats(t *testing.T) { rapid.Check(t, func(r *rapid.T) { checkChats(r, newDesk(t)) }) }
 
-// checkChats lets agents and people do at random what they do, and checks that it holds.
+// checkChats makes agents and people act at random, and checks the rules of TestChats.
 func checkChats(r *rapid.T, d *desk) {
 	w := &world{desk: d, r: r, edits: map[string]string{}, orders: map[string][]string{}, free: map[string]bool{}}
 	for n := range 2 {
@@ -545,7 +544,7 @@ func (w *world) goesOn(a *agent) {
 		settled = true // too little to tell
 	}
 	for _, i := range now.Items {
-		settled = settled || a.fresh && i.Status.Settled() // one of them would have to be sent as finished
+		settled = settled || a.fresh && i.Status.Settled() // a fresh agent would have to send one as finished
 	}
 	if out := w.write(a, lines); a.certain && !settled && out.After.List.ID != list {
 		w.r.Fatalf("%s wrote %v of %q, which became %q", a.who.Key, lines, show(now), show(out.After))
@@ -635,7 +634,7 @@ func (w *world) restarts(a *agent) {
 	if w.boards[a.process] != nil {
 		w.stop(a.process)
 	}
-	if a.who.Hint { // its connection ends with it
+	if a.who.Hint { // its connection ends with its process
 		w.words++
 		a.process = fmt.Sprint("again", w.words)
 		a.who.Key = fmt.Sprint(a.who.Key, ".", w.words)

@@ -21,7 +21,7 @@ func (l Lists) Chat(ctx context.Context, c Conversation) (todo.Chat, error) {
 	return chat, nil
 }
 
-// has reports whether a chat is of the identity's own user.
+// has reports whether a chat belongs to the identity's own user.
 func (l Lists) has(c todo.Chat) bool { return c.Principal == l.id.Principal && c.User == l.id.Subject }
 
 // OwnChats reads the chats of the identity's own user that were used since a time.
@@ -29,9 +29,9 @@ func (l Lists) OwnChats(ctx context.Context, since time.Time) ([]todo.Chat, erro
 	return l.board.store.Chats(ctx, ChatQuery{Principal: &l.id.Principal, User: &l.id.Subject, UsedSince: since})
 }
 
-// Hear changes the chat of a conversation by heard, and makes the chat if it is new. It calls the functions also with
-// the chat's id in the transaction that saves the chat. Without functions it writes only if the chat changes. Hear
-// returns the chat as it was before, or [ErrNotFound] for another user's chat.
+// Hear calls heard to change the chat of a conversation, which it makes if it is new. It calls each function in also
+// with the chat's id, in the transaction that saves the chat. If also is empty, it writes only if the chat changes.
+// Hear returns the chat as it was before, or [ErrNotFound] for another user's chat.
 func (l Lists) Hear(ctx context.Context, c Conversation, heard func(c *todo.Chat, at time.Time),
 	also ...func(tx Tx, chat string) error) (was todo.Chat, err error) {
 	c = l.Own(c)
@@ -116,8 +116,8 @@ func (l Lists) TryWrite(ctx context.Context) error {
 }
 
 // Claim chooses one of the processes on the store for a task about a list, such as a notification
-// to a person. It returns zero if the caller is to do it, or the time of an earlier claim within
-// the given time, which is at most [KeyAge]. If the caller ends first, the task is not done.
+// to a person. It returns the zero time if the caller is to do the task, else the time of a claim
+// younger than within, which is at most [KeyAge]. If the caller ends first, the task is not done.
 func (l Lists) Claim(ctx context.Context, list todo.List, what string, within time.Duration) (earlier time.Time, err error) {
 	of := l.id.Principal
 	if l.all {
@@ -187,7 +187,7 @@ func (a *attempt) hear(ctx context.Context, begins bool) (topic string, err erro
 
 // Bind makes a list current in the chat of a conversation, at its newest revision, because a
 // plugin of the host says that the chat wrote it. It returns [ErrNotFound] unless the chat, or
-// another one of the same user, knows the list.
+// another chat of the same user, knows the list.
 func (l Lists) Bind(ctx context.Context, c Conversation, list string) error {
 	c = l.Own(c)
 	on, err := l.board.store.SeenOn(ctx, l.id.Principal, list)

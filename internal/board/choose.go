@@ -11,26 +11,26 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// This file has the only guesses: which list a call means (docs/spec/architecture.md, "Who is calling").
+// Only this file guesses: it decides which list a call means (docs/spec/architecture.md, "Who is calling").
 
-// CandidateAge is how long after a list's last change a conversation may go on with it by a guess (see isCertain).
+// CandidateAge is how long after a list's last change a conversation may continue it by a guess (see isCertain).
 const CandidateAge = 7 * 24 * time.Hour
 
-// maxCandidates is the most lists with which a write of a conversation that is not certain is compared.
+// maxCandidates limits the lists with which a write is compared: those that its conversation held, and candidates.
 const maxCandidates = 100
 
-// Target is what a call means: who calls, and what the call says about its list.
+// Target has the conversation of a call, and the parameters of the call that choose its list.
 type Target struct {
 	Conversation Conversation
-	List         string // the id of a list; empty means the one that the conversation holds
+	List         string // the id of a list; empty means the list that the conversation holds
 	// Lines are the items of a whole-list write, with View's words; empty, not nil, clears the list. Other calls: nil.
 	Lines  []todo.Line
 	View   todo.View
 	Item   string // the id of the item that the call changes; empty in other calls
 	Append bool   // the call adds items
 
-	deleted bool // List may be deleted
-	damaged bool // the newest revision of List may be damaged: then the last good one counts
+	deleted bool // accept List even if it is deleted
+	damaged bool // if the newest revision of List is damaged, take the last good one
 }
 
 // attempt is one run of a write in a transaction, or a read. In a read, only the Target of Write is set.
@@ -39,27 +39,27 @@ type attempt struct {
 	Write
 	read Reader
 	tx   Tx        // nil in a read
-	at   time.Time // of all that the write saves
-	here todo.Here // the process that serves the conversation, in a write
+	at   time.Time // the time of all that the write saves
+	here todo.Here // in a write, the process that serves the conversation
 
 	// These are set by choose.
 	key     Key // the conversation's
 	sent    todo.Sent
 	named   string        // the id of the list that has the conversation's name; empty for none
-	known   []Seen        // what its chat has seen, the current list first
-	taken   []Seen        // what the chat that it takes over has seen
+	known   []Seen        // what the conversation's chat has seen, current list first
+	taken   []Seen        // what the chat that is taken over has seen
 	current todo.Snapshot // the list that the conversation holds; revision 0 for none
-	list    todo.Snapshot // the one that the call means; revision 0 for none
-	// shown is the revision of the list that the caller's agent was last shown. If a conversation that is not
-	// certain continues the list, it is the last that any agent was shown. Revision 0: choose did not read it.
+	list    todo.Snapshot // the list that the call means; revision 0 for none
+	// shown is the revision of list that the caller's agent was last shown or, if a conversation that is not
+	// certain continues the list, that any agent was last shown. Revision 0: choose did not read it.
 	shown     todo.Snapshot
 	begins    bool // the write begins the conversation's next list
 	mends     bool // the newest revision is damaged, and list is one before it
 	putsAway  bool // the write gives up the current list, which is open
-	continues bool // the list is one of an earlier chat, or of an earlier connection
+	continues bool // the list is from an earlier chat or an earlier connection
 
 	branch string // of a list that begins, set by hear
-	left   []Seen // what the chat has then seen of the list that the write leaves, see tellOfLeft
+	left   []Seen // what the chat has seen, after the write, of the list that it leaves, see tellOfLeft
 }
 
 // choose finds the list that the call means; [ErrNotFound] if it names one that its principal does not have.
@@ -98,13 +98,13 @@ func (a *attempt) choose(ctx context.Context) (err error) {
 	if a.begins {
 		a.list = todo.Snapshot{}
 	}
-	if a.begins || a.putsAway { // ids go on, so that none means two items of one conversation
+	if a.begins || a.putsAway { // numbers go on: no id may mean two items of one conversation
 		a.list.LastID = max(a.list.LastID, a.current.LastID)
 	}
 	return nil
 }
 
-// takeOver reads what the chat takes over, see [Conversation.Takes]. From a chat with a HostID nothing is taken.
+// takeOver reads what the chat takes over from an earlier chat without a HostID, see [Conversation.Takes].
 func (a *attempt) takeOver(ctx context.Context) error {
 	who := a.Conversation
 	if slices.ContainsFunc(a.known, func(s Seen) bool { return s.Held > 0 }) {
@@ -120,7 +120,7 @@ func (a *attempt) takeOver(ctx context.Context) error {
 	return err
 }
 
-// lastGood returns the newest readable revision of a damaged list, or the error if none is.
+// lastGood returns the newest readable revision of a damaged list; the error damaged if there is none.
 func (a *attempt) lastGood(ctx context.Context, damaged error) (todo.Snapshot, error) {
 	good, err := a.read.History(ctx, a.List, 0, 0)
 	if err != nil || len(good) == 0 {
@@ -130,7 +130,7 @@ func (a *attempt) lastGood(ctx context.Context, damaged error) (todo.Snapshot, e
 	return good[len(good)-1], nil
 }
 
-// chooseBy chooses by what the call says: a list, an item, items to add, or a whole list.
+// chooseBy chooses by what the call names: a list, an item, items to add, or a whole list.
 func (a *attempt) chooseBy(ctx context.Context) (err error) {
 	switch {
 	case a.List != "":
@@ -139,7 +139,7 @@ func (a *attempt) chooseBy(ctx context.Context) (err error) {
 			a.list, err = a.lastGood(ctx, err)
 		}
 		if errors.Is(err, ErrNotFound) || a.list.Deleted && !a.deleted {
-			return ErrNotFound // the very error of another principal's list
+			return ErrNotFound // the same error as for another principal's list
 		}
 		return err
 	case a.Item != "":
@@ -251,7 +251,7 @@ func (a *attempt) leave(ctx context.Context) error {
 // next chooses for a call that adds items: the current list, or a new one if the agent saw all its items completed.
 func (a *attempt) next(ctx context.Context) error {
 	a.begins = a.current.Revision == 0 || a.isElsewhere(a.current)
-	if a.begins && a.current.Revision == 0 { // ids go on from a list with which the agent may go on
+	if a.begins && a.current.Revision == 0 { // numbers go on from a list that the agent may continue
 		left, err := a.leftBehind(ctx, 1)
 		if err == nil && len(left) > 0 {
 			a.current.LastID = left[0].LastID
@@ -288,8 +288,8 @@ func (a *attempt) guess(ctx context.Context) error {
 	return nil
 }
 
-// withItem chooses the list that has the item: the current one, else the last one before it, else
-// the only one that earlier sessions left. If none has it, a call that adds items adds it.
+// withItem chooses the list that has the item: the current list, else the last held one. If these lack it, a call that
+// adds items adds it to the current or a new list; other calls use the only list that earlier sessions left.
 func (a *attempt) withItem(ctx context.Context) error {
 	if a.isOn(a.current) {
 		return nil
@@ -307,7 +307,7 @@ func (a *attempt) withItem(ctx context.Context) error {
 	if err != nil || len(left) != 1 || !a.isOn(left[0]) {
 		return err
 	}
-	isOther := func(i todo.Item) bool { return todo.ItemNumber(i.ID) <= left[0].LastID } // both lists may have the id
+	isOther := func(i todo.Item) bool { return todo.ItemNumber(i.ID) <= left[0].LastID } // either list may have the id
 	if !slices.ContainsFunc(a.current.Items, isOther) {
 		a.list, a.continues = left[0], a.current.Revision == 0
 	}
@@ -320,9 +320,9 @@ func (a *attempt) isOn(list todo.Snapshot) bool {
 	return ok
 }
 
-// leftBehind returns the open lists, up to most, that a conversation which is not certain may have
-// written in an earlier session, the last changed first. They are of the same client and folder, not
-// of another chat of the host, and not held by an agent that is here.
+// leftBehind returns the open lists that a conversation known by a Hint may have written in an earlier
+// session, the last changed first, and at most as many as the number most. They have the same client
+// and folder, are not of another chat of the host, and are not held by an agent that is here.
 func (a *attempt) leftBehind(ctx context.Context, most int) (left []todo.Snapshot, err error) {
 	who := a.Conversation
 	if !who.Hint || who.Workspace == "" || who.Client == "" {
@@ -343,7 +343,7 @@ func (a *attempt) leftBehind(ctx context.Context, most int) (left []todo.Snapsho
 	return left, err
 }
 
-// candidates returns the open lists with which a conversation that is not certain may go on.
+// candidates returns open lists of the same client and folder, which a conversation that is not certain may continue.
 func (a *attempt) candidates(ctx context.Context) ([]todo.Snapshot, error) {
 	found, err := a.read.Find(ctx, Query{Principal: &a.id.Principal, Client: a.Conversation.Client,
 		Workspace: &a.Conversation.Workspace, UpdatedSince: a.board.now().Add(-CandidateAge), Limit: maxCandidates})
@@ -354,7 +354,7 @@ func (a *attempt) candidates(ctx context.Context) ([]todo.Snapshot, error) {
 
 // Left returns the newest open list that an earlier session of the same client left in the folder
 // of a conversation. It returns revision 0 if there is none, if the conversation's key is proof, or
-// if the conversation has held any list other than the one whose id is but.
+// if the conversation has held a list with another id than the parameter but.
 func (l Lists) Left(ctx context.Context, t Target, but string) (todo.Snapshot, error) {
 	a, err := l.choose(ctx, t)
 	if PassOver(err) != nil {
@@ -367,7 +367,7 @@ func (l Lists) Left(ctx context.Context, t Target, but string) (todo.Snapshot, e
 	return append(left, todo.Snapshot{})[0], err
 }
 
-// ownLists yields the lists that the conversation holds or held, the last that became current first, up to an error.
+// ownLists yields up to maxCandidates lists that the conversation holds or held, last current first, until an error.
 func (a *attempt) ownLists(ctx context.Context) iter.Seq2[todo.Snapshot, error] {
 	return func(yield func(todo.Snapshot, error) bool) {
 		for _, c := range a.known[:min(len(a.known), maxCandidates)] {
@@ -404,10 +404,10 @@ func (a *attempt) checkOnlyOneOpen(ctx context.Context) error {
 }
 
 // recognise chooses the open list that a whole-list write continues; of several the one with the most items of the
-// write. It looks among the lists that the conversation held. If there is none, and the conversation is not certain, it
-// looks among the lists of the same client and workspace. found is false if there is none either.
+// write. It looks among the lists that the conversation held. If none of these fits, and the conversation is not
+// certain, it looks among the candidates. found is false if no list fits.
 func (a *attempt) recognise(ctx context.Context) (found bool, err error) {
-	most, lists := 0, []todo.Snapshot(nil) // lists lack a text of the write
+	most, lists := 0, []todo.Snapshot(nil) // lists has own lists that lack a text of the write
 	compare := func(l todo.Snapshot) {
 		if err == nil {
 			most, err = a.compare(ctx, l, most)
@@ -434,7 +434,7 @@ func (a *attempt) recognise(ctx context.Context) (found bool, err error) {
 	return err == nil && most > 0, err
 }
 
-// compare chooses list l if the write continues it and has more of its items than most: it returns how many, else most.
+// compare chooses list l if the write continues l and has n of its items, with n > most. It then returns n, else most.
 func (a *attempt) compare(ctx context.Context, l todo.Snapshot, most int) (int, error) {
 	n := a.sent.Count(l.Items)
 	if n <= most || !a.mayContinue(l) {
@@ -454,7 +454,7 @@ func (a *attempt) compare(ctx context.Context, l todo.Snapshot, most int) (int, 
 		return most, err
 	}
 	if a.list, a.shown = l, shown; certain {
-		a.shown = todo.Snapshot{} // saw finds what this agent was shown
+		a.shown = todo.Snapshot{} // the method saw finds the revision that this agent was shown
 	}
 	return n, nil
 }
@@ -472,14 +472,14 @@ func (a *attempt) mayContinue(l todo.Snapshot) bool {
 	return a.mayBeOf(l) && a.board.now().Sub(l.Updated) <= CandidateAge
 }
 
-// mayBeOf reports whether a list may be the caller's agent's: of no other sub-agent or chat, and not isElsewhere.
+// mayBeOf reports whether a list may belong to the calling agent: to no other sub-agent or chat, and not isElsewhere.
 func (a *attempt) mayBeOf(l todo.Snapshot) bool {
 	chat := a.Conversation.Chat
 	otherChat := chat != "" && l.List.Chat != "" && chat != l.List.Chat
 	return a.Conversation.Agent == l.List.Agent && !otherChat && !a.isElsewhere(l)
 }
 
-// isFree reports whether no chat that is here holds a list, or the caller held it (in this connection, unless Shared).
+// isFree reports whether the caller held a list (in this connection, unless Shared), or no chat that is here holds it.
 func (a *attempt) isFree(ctx context.Context, list todo.List) (bool, error) {
 	isMine := func(s Seen) bool {
 		return s.List == list.ID && s.Held > 0 && (a.Conversation.Shared || s.Process == a.board.process)
@@ -491,7 +491,7 @@ func (a *attempt) isFree(ctx context.Context, list todo.List) (bool, error) {
 	return !isTheirs, err
 }
 
-// anyHere reports whether any chat that knows a list is here. It looks only at those whose [Seen] counts accepts.
+// anyHere reports whether a chat that knows a list is here. It skips a chat if counts returns false for its [Seen].
 func (a *attempt) anyHere(ctx context.Context, list todo.List, counts func(Seen) bool) (bool, error) {
 	on, err := a.read.SeenOn(ctx, list.Principal, list.ID)
 	if err != nil {

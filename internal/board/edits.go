@@ -16,7 +16,7 @@ func (l Lists) Edit(ctx context.Context, list string, e todo.Edit, by todo.Write
 		return Outcome{}, err
 	}
 	if list == "" {
-		return Outcome{}, ErrNotFound // Apply would begin a list
+		return Outcome{}, ErrNotFound // with no id, Apply would begin a list
 	}
 	by.Person = true
 	w := Write{Target: Target{List: list, deleted: !e.OfItems()}, Writer: by}
@@ -35,12 +35,12 @@ func (l Lists) Edit(ctx context.Context, list string, e todo.Edit, by todo.Write
 		}
 	}
 	w.Change = func(d *todo.Draft) error { return d.Edit(e) }
-	if e.OfItems() && e.Do != todo.EditNow { // EditNow moves what waits now, seen by the person or not
+	if e.OfItems() && e.Do != todo.EditNow { // EditNow moves all waiting items, seen by the person or not
 		w.Seen = e.Seen
 	}
 	switch e.Do {
 	case todo.EditRestore:
-		w.Seen = 0 // it replaces what was written since, too
+		w.Seen = 0 // a restore also replaces what was written since
 		w.damaged = true
 		w.Change, err = l.undoing(ctx, list, e.Revision, e.Revision)
 	case todo.EditUndo:
@@ -57,7 +57,7 @@ func (l Lists) Edit(ctx context.Context, list string, e todo.Edit, by todo.Write
 }
 
 // InTurn reports whether items of a list may wait for the end of its agent's turn: the host's hooks say that a turn is
-// under way, and will tell its end. It is false for a mirrored list, and for a sub-agent's: items cannot delay its end.
+// under way, and will report its end. It is false for mirrored lists, and sub-agents', whose end no item can delay.
 func (l Lists) InTurn(ctx context.Context, s todo.Snapshot) (bool, error) {
 	return l.isInTurn(ctx, l.board.store, s)
 }
@@ -114,9 +114,9 @@ func (a *attempt) release(ctx context.Context, ended bool) error {
 }
 
 // News returns the list that a target means, and what others changed in it since the
-// conversation's agent last saw it. It notes that the agent has now seen that, so that nothing is
-// told twice; if nothing is new it writes nothing. Items that waited for the end of a turn are on
-// the list if the turn has ended, or none is known. It returns [ErrNotFound] when there is no list.
+// conversation's agent last saw it. It notes that the agent has seen these changes, so that none is
+// told twice; without changes it writes nothing. It moves items that waited for the end of a turn to
+// the list if ended is true or no turn is known. It returns [ErrNotFound] when there is no list.
 func (l Lists) News(ctx context.Context, t Target, ended bool) (list todo.Snapshot, news todo.Report, err error) {
 	a, err := l.choose(ctx, t)
 	if err != nil || l.id.ReadOnly {

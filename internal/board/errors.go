@@ -14,15 +14,15 @@ var (
 	ErrNotFound        = errors.New("no such list") // no such list or revision, or another principal's
 	ErrOperationReused = errors.New("operation id already used for a different write")
 	ErrCorrupt         = errors.New("store is damaged")
-	ErrDamaged         = fmt.Errorf("%w", ErrCorrupt)    // of one row: a read of several returns the others
+	ErrDamaged         = fmt.Errorf("%w", ErrCorrupt)    // one row is damaged: a read of several returns the others
 	ErrTooManyLists    = errors.New("too many lists")    // of a principal, or begun by a chat, see [Keep]
 	ErrStoreFull       = errors.New("the store is full") // see [Keep]
 	ErrReadOnly        = errors.New("these lists may only be read")
 	ErrUnavailable     = errors.New("the database does not answer")
-	ErrClosed          = errors.New("closed") // the store, or the board
+	ErrClosed          = errors.New("closed") // the store or the board is closed
 	// ErrUnknownOutcome: the write may have been applied. It is safe to repeat with the same operation id.
 	ErrUnknownOutcome = errors.New("outcome unknown, safe to repeat")
-	// ErrEarlier: the store is of an earlier version. A server moves it to this one as it starts.
+	// ErrEarlier: the store is of an earlier version. A server upgrades it when it starts.
 	ErrEarlier = errors.New("an earlier todo-mcp wrote the store: restart your client, which upgrades it")
 	// ErrTooNew: the store is of a newer version, perhaps since it was opened.
 	ErrTooNew = errors.New("a newer todo-mcp has upgraded the store: restart your client with that todo-mcp")
@@ -31,7 +31,7 @@ var (
 // FullError refuses a save for which there is no room. It wraps [ErrTooManyLists] or [ErrStoreFull].
 type FullError struct {
 	Err    error
-	Detail string // which setting bounds what, and what to do
+	Detail string // the setting that is the limit, and what to do
 }
 
 func (e *FullError) Error() string { return e.Err.Error() + ": " + e.Detail }
@@ -57,7 +57,7 @@ const (
 	KindFailed    Kind = "failed"    // any other
 )
 
-// KindOf returns the kind of an error. Of several wrapped ones, the one that says most of a write's outcome counts.
+// KindOf returns the kind of an error. Of several wrapped errors, the one that says most of a write's outcome counts.
 func KindOf(err error) Kind {
 	if err == nil {
 		return KindNone
@@ -83,7 +83,7 @@ func KindOf(err error) Kind {
 	return KindFailed
 }
 
-// IsRefusal reports whether a write was refused, by rules or for want of room: then no try of it stored anything.
+// IsRefusal reports whether a write was refused, by rules or for want of room: then no attempt stored anything.
 func IsRefusal(err error) bool {
 	refusals := []Kind{KindInvalid, KindMissing, KindItemGone, KindReused, KindMirrored, KindReadOnly, KindFull}
 	return slices.Contains(refusals, KindOf(err))

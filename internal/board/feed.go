@@ -11,22 +11,22 @@ import (
 // unknownSeq stands for the Seq of the newest snapshot when the store could not be read.
 const unknownSeq = -1
 
-// feed delivers revisions of lists and calls to followers. Calls of this process are delivered as they are made; all else
-// is read from the store, from the first follower on.
+// feed delivers revisions of lists and calls to followers. Calls of this process are delivered as they are made; all
+// else is read from the store, once there is a follower.
 type feed struct {
 	store   Store
 	process string
 	open    context.Context // until the board is closed
 	close   context.CancelFunc
-	begin   sync.Once // begins watch
+	begin   sync.Once // starts watch
 
-	mu        sync.RWMutex // locked before a follower's
+	mu        sync.RWMutex // locked before the mu of a follower
 	followers map[*Follower]struct{}
 	running   sync.WaitGroup
 }
 
-// follow returns a follower of what is saved, or called, from now on. The first one asks the store for its position,
-// for at most one second.
+// follow returns a follower of revisions, or of calls if calls is true, from now on. Its first call asks the store for
+// its position, for at most one second.
 func (f *feed) follow(calls bool, want func(todo.Snapshot) bool) *Follower {
 	w := &Follower{feed: f, want: want, calls: calls, ready: make(chan struct{}, 1), waiting: make(map[string]arrival)}
 	w.open, w.end = context.WithCancel(f.open)
@@ -57,7 +57,7 @@ func (f *feed) end() {
 	f.running.Wait()
 }
 
-// deliver delivers a snapshot to the followers that want it: those of calls if toCalls is true, else of revisions.
+// deliver delivers a snapshot to the followers of calls if toCalls is true, else of revisions, that want it.
 func (f *feed) deliver(s todo.Snapshot, toCalls bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -98,7 +98,7 @@ func (f *feed) pull(from int64) (to int64, err error) {
 	for _, s := range fresh {
 		f.deliver(s, false)
 		// A snapshot that is newer than to (Seq > to) comes again with the next pull. Followers of revisions may get
-		// it twice, those of calls must not. Calls of this process are skipped, too: Lists.Apply delivers them. A
+		// it twice, followers of calls must not. Calls of this process are skipped, too: Lists.Apply delivers them. A
 		// snapshot without an operation is no call.
 		if from != unknownSeq && s.Seq <= to && s.Writer.Process != f.process && s.Operation.ID != "" {
 			f.deliver(s, true)
@@ -110,9 +110,9 @@ func (f *feed) pull(from int64) (to int64, err error) {
 	return to, nil
 }
 
-// standOtherwise returns snapshots for each chat that was saved after a Seq, up to another one: the lists that the chat
-// holds, with Stood set, but not lists that were saved later. A main agent's chat without an open list is returned as
-// [todo.Chat.AsList], if what it does, or its end, is known.
+// standOtherwise returns snapshots for each chat with a Seq greater than after and at most to: the lists that it
+// holds, with Stood set, except lists that were saved after the chat. A main agent's chat without an open list is
+// returned as [todo.Chat.AsList], if its end or its agent's activity is known.
 func (f *feed) standOtherwise(ctx context.Context, after, to int64) (stands []todo.Snapshot, err error) {
 	chats, err := f.store.Chats(ctx, ChatQuery{AfterSeq: after})
 	for _, c := range chats {

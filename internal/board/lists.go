@@ -48,7 +48,7 @@ func (l Lists) load(ctx context.Context, list string, revision int64) (todo.Snap
 	return s, err
 }
 
-// errNoSnapshot is the error of a store without the snapshot.
+// errNoSnapshot is the error that a store returns for a missing snapshot.
 var errNoSnapshot = fmt.Errorf("read snapshot: %w", ErrNotFound)
 
 // Load reads one revision of a list, 0 for the newest; [ErrNotFound] if there is none, or the list is deleted.
@@ -72,8 +72,8 @@ func (b *Board) archived(s todo.Snapshot) todo.Snapshot {
 }
 
 // Find reads the newest snapshot of each list that matches. It sets q.Principal, except for
-// [Board.Everyone], and normalises q.Workspace with [todo.Folder]. Lists are in the order of
-// their times of change, the last first, unless the query pages by Seq or asks for OldestFirst.
+// [Board.Everyone], and normalises q.Workspace with [todo.Folder]. The most recently
+// changed lists come first, unless the query pages by Seq or asks for OldestFirst.
 func (l Lists) Find(ctx context.Context, q Query) ([]todo.Snapshot, error) {
 	if !l.all {
 		q.Principal = &l.id.Principal
@@ -91,8 +91,8 @@ func (l Lists) Find(ctx context.Context, q Query) ([]todo.Snapshot, error) {
 	return found, err
 }
 
-// Pages yields what [Lists.Find] finds, each list once, a page at a time, so that whoever looks through all
-// lists need not hold them. The last saved come first, and at the end those that were saved meanwhile. After
+// Pages yields what [Lists.Find] finds, each list once, a page at a time, so that the caller need not hold all
+// lists. The last saved lists come first; lists that are saved meanwhile, and were not yielded, come last. After
 // an error it yields nothing more. It sets the query's Limit, AfterSeq and BeforeSeq.
 func (l Lists) Pages(ctx context.Context, q Query) iter.Seq2[[]todo.Snapshot, error] {
 	return func(yield func([]todo.Snapshot, error) bool) {
@@ -110,7 +110,7 @@ func (l Lists) Pages(ctx context.Context, q Query) iter.Seq2[[]todo.Snapshot, er
 			switch {
 			case len(page) == pageSize:
 				q.BeforeSeq = page[pageSize-1].Seq
-			case q.BeforeSeq > 0: // a list saved since may have left a page before that was read
+			case q.BeforeSeq > 0: // a list saved meanwhile may have left a page before the page was read
 				q.AfterSeq, q.BeforeSeq, newest = newest, 0, 0
 			default:
 				isLast = true
@@ -129,8 +129,8 @@ func (l Lists) Pages(ctx context.Context, q Query) iter.Seq2[[]todo.Snapshot, er
 // pageSize is how many lists [Lists.Pages] reads at a time.
 const pageSize = 200
 
-// History reads the revisions of a list above after in ascending order, at most
-// limit (0: all). The result is empty for an unknown list.
+// History reads the revisions of a list with numbers above after, in ascending order,
+// at most limit (0: all). The result is empty for an unknown list.
 func (l Lists) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
 	revisions, err := l.board.store.History(ctx, list, after, limit)
 	if len(revisions) > 0 && !l.owns(revisions[0]) {
@@ -139,9 +139,9 @@ func (l Lists) History(ctx context.Context, list string, after int64, limit int)
 	return revisions, err
 }
 
-// Revisions yields the revisions of a list above after in ascending order. It reads a few at a
-// time, since a history may be larger than the memory (BAD-INPUT 60). After an error it yields
-// nothing more, and for an unknown list nothing.
+// Revisions yields the revisions of a list with numbers above after, in ascending order. It reads
+// a few at a time, since a history may be larger than the memory (BAD-INPUT 60). After an error
+// it yields nothing more, and for an unknown list nothing.
 func (l Lists) Revisions(ctx context.Context, list string, after int64) iter.Seq2[todo.Snapshot, error] {
 	return func(yield func(todo.Snapshot, error) bool) {
 		for isLast := false; !isLast; {
@@ -170,7 +170,7 @@ func (l Lists) Current(ctx context.Context, t Target) (todo.Snapshot, error) {
 	return a.list, err
 }
 
-// choose returns an attempt with the list that a target means; without one, and [ErrNotFound], if there is none.
+// choose returns an attempt with the list that a target means. If there is no list, the error is [ErrNotFound].
 func (l Lists) choose(ctx context.Context, t Target) (*attempt, error) {
 	t.Conversation = l.Own(t.Conversation)
 	a := &attempt{Lists: l, Write: Write{Target: t}, read: l.board.store}
@@ -185,7 +185,7 @@ func (l Lists) choose(ctx context.Context, t Target) (*attempt, error) {
 }
 
 // Show reads the list that a target means, to show it to the conversation's agent, and notes that the agent has seen
-// the list. It ignores an error of noting. It returns [ErrNotFound] when there is no list.
+// the list. It ignores errors of that note. It returns [ErrNotFound] when there is no list.
 func (l Lists) Show(ctx context.Context, t Target) (todo.Snapshot, error) {
 	a, err := l.choose(ctx, t)
 	if err == nil && !l.id.ReadOnly && a.Conversation.Key != "" && a.seen(a.list) < a.list.Revision {
@@ -226,7 +226,7 @@ func (l Lists) Archive(ctx context.Context, list string, w todo.Writer) (Outcome
 	return l.Apply(ctx, Write{Target: Target{List: list, deleted: true}, Writer: w, Change: change})
 }
 
-// Purge removes lists with all revisions, and returns how many, also with an error. Watchers see them deleted.
+// Purge removes lists with all revisions, and returns how many, also beside an error. Watchers see them as deleted.
 func (l Lists) Purge(ctx context.Context, by todo.Writer, lists ...string) (n int, err error) {
 	for _, list := range lists {
 		_, err := l.load(ctx, list, 0)
@@ -244,7 +244,7 @@ func (l Lists) Purge(ctx context.Context, by todo.Writer, lists ...string) (n in
 				switch err := tx.Purge(ctx, list, by, l.board.now()); {
 				case err == nil:
 					gone++
-				case !errors.Is(err, ErrNotFound): // else others purged it meanwhile
+				case !errors.Is(err, ErrNotFound): // ErrNotFound: others purged it meanwhile
 					return err
 				}
 			}
@@ -266,7 +266,7 @@ const purgeBatch = 50
 
 // Watch returns a follower of the revisions of the lists for which want returns true (nil: every list). It receives the
 // newest snapshot of each list that is saved from now on, and of each whose agents begin to do something else, see
-// [todo.Snapshot.Stood]. A caller that also needs earlier ones reads them after this call. want is called
+// [todo.Snapshot.Stood]. A caller that also needs earlier snapshots reads them after this call. want is called
 // with each snapshot in the order of the store, and must not block. The follower must be closed.
 func (l Lists) Watch(want func(todo.Snapshot) bool) *Follower {
 	return l.board.feed.follow(false, func(s todo.Snapshot) bool { return l.owns(s) && (want == nil || want(s)) })
@@ -279,10 +279,10 @@ func (l Lists) Watch(want func(todo.Snapshot) bool) *Follower {
 // the oldest calls. It must be closed.
 func (l Lists) Calls() *Follower { return l.board.feed.follow(true, l.owns) }
 
-// During calls the function with, once for each list that began before the time to and was saved after the time from,
-// the last saved first. So it includes all lists that changed between the two times. It holds one page of excerpts at
-// a time. If now is between the two times, the chats that work or wait without a list follow, as [todo.Chat.AsList].
-// During returns the first error of with.
+// During calls its function parameter once for each list that began before the time to and was saved since the time
+// from, the last saved first. So it includes all lists that changed between the two times. It holds one page of
+// excerpts at a time. If now is between the two times, the chats that work or wait without a list follow, as
+// [todo.Chat.AsList]. During returns the first error of the function.
 func (l Lists) During(ctx context.Context, from, to time.Time, with todo.ChangedList) error {
 	for page, err := range l.Pages(ctx, Query{UpdatedSince: from, Excerpt: true}) {
 		if err != nil {
@@ -313,7 +313,7 @@ func (l Lists) During(ctx context.Context, from, to time.Time, with todo.Changed
 	return err
 }
 
-// Said searches lists, or excerpts, for a text. It returns, by list id, where each list has or had the text last.
+// Said searches lists, which may be excerpts, for a text. It returns, by list id, the last place of the text.
 func (l Lists) Said(ctx context.Context, text string, lists ...todo.Snapshot) (map[string]todo.Said, error) {
 	said, newest, seqs := make(map[string]todo.Said), make(map[string]int64, len(lists)), make([]int64, 0, len(lists))
 	for _, s := range lists {

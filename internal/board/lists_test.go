@@ -16,7 +16,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// More lists than one transaction removes are purged all the same.
+// Purge removes more lists than one transaction does, and none if an id is unknown.
 func TestPurgeMany(t *testing.T) {
 	d := newDesk(t)
 	ids := []string{"unknown"}
@@ -35,8 +35,8 @@ func TestPurgeMany(t *testing.T) {
 	}
 }
 
-// An update that may change the lists of every principal tells the store so, since no other update
-// may run at the same time.
+// An update by Everyone has AllPrincipals in its key, so that the store runs no other update at the
+// same time.
 func TestUpdatesOfEveryone(t *testing.T) {
 	g := &guarded{Store: storetest.NewMemory()}
 	must(storetest.Save(t.Context(), g, todo.Snapshot{List: todo.List{ID: "a", Principal: "p"}, Revision: 1}))(t)
@@ -78,7 +78,7 @@ func TestAHundredChangesOfOneItem(t *testing.T) {
 		d.personEdits(first.List.ID, reword("2", fmt.Sprint("person ", n)))
 		text := fmt.Sprint("agent ", n)
 		if n%3 == 0 {
-			text = "B" // its habit
+			text = "B" // the agent's old wording
 		}
 		lines := []todo.Line{{ID: "2", Text: text, Active: text, Status: []string{"pending", "in_progress"}[n%2]}}
 		out := must(a.apply(board.Target{Lines: lines, View: view}, func(d *todo.Draft) error { d.Put(view, lines...); return nil }))(t)
@@ -94,8 +94,8 @@ func TestAHundredChangesOfOneItem(t *testing.T) {
 	}
 }
 
-// A folder on Windows is one, however a host, a hook or a shell spells it; other paths are
-// taken as they are.
+// All spellings of a Windows folder by hosts, hooks and shells mean one folder; other paths are
+// not changed.
 func TestFolder(t *testing.T) {
 	b := newBoard(t, storetest.NewMemory())
 	for n, spelled := range []string{`C:\work\app`, `c:\work\app\`, "C:/work/app", "c:/work/app/", "/c:/work/app"} {
@@ -110,8 +110,7 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// Lists are read in pages, each once, also those that are saved meanwhile, and those that
-// begin.
+// Pages yields each list once, also lists that are saved or begin meanwhile.
 func TestPages(t *testing.T) {
 	store := storetest.NewMemory()
 	lists := board.NewBoard(store).As("")
@@ -126,7 +125,7 @@ func TestPages(t *testing.T) {
 	for page, err := range lists.Pages(t.Context(), board.Query{}) {
 		checkErr(t, err)
 		if pages++; pages == 1 {
-			save(0, 450, 2) // are among the newest now
+			save(0, 450, 2) // these are among the newest now
 			save(1000, 1001, 1)
 		}
 		for _, s := range page {
@@ -137,7 +136,7 @@ func TestPages(t *testing.T) {
 		checktest.Same(t, fmt.Sprintf("list %d was read", n), seen[strconv.Itoa(n)], 1)
 	}
 	for range lists.Pages(t.Context(), board.Query{}) {
-		break // who stops is not called again
+		break // a caller that stops is not called again
 	}
 	for page, err := range board.NewBoard(storetest.NewMemory()).As("").Pages(t.Context(), board.Query{}) {
 		t.Errorf("a page of an empty store: %v, %v", page, err)
@@ -151,7 +150,7 @@ func later(s todo.Snapshot) (texts string) {
 	return texts
 }
 
-// An edit that is too large is refused, and one without lines.
+// An edit that is too large, or that lacks lines, is refused.
 func TestEditLimits(t *testing.T) {
 	for want, e := range map[string]todo.Edit{
 		"lines must be an array":                       {Do: todo.EditItems},
@@ -168,8 +167,8 @@ func TestEditLimits(t *testing.T) {
 	}
 }
 
-// ends is a store whose processes live when the first question of a write is asked, and have
-// ended at the next.
+// ends is a store whose Alive returns true the first time, and false from then on, as if a
+// process ended during a write.
 type ends struct {
 	board.Store
 	questions int
@@ -177,8 +176,8 @@ type ends struct {
 
 func (e *ends) Alive(string) bool { e.questions++; return e.questions == 1 }
 
-// A whole-list write on a list with a name keeps all steps of another agent, or none: also if
-// that agent ends while they are looked at.
+// A whole-list write on a list with a name keeps all items of another agent, or none, even if
+// that agent ends during the write.
 func TestAWriteKeepsAllOfAnAgentThatEnds(t *testing.T) {
 	store := storetest.NewMemory()
 	writes := func(on board.Store, session string, lines ...todo.Line) todo.Snapshot {
@@ -189,7 +188,7 @@ func TestAWriteKeepsAllOfAnAgentThatEnds(t *testing.T) {
 	}
 	writes(store, "one", todo.Line{Text: "A", Status: string(todo.Pending)})
 	writes(store, "other", todo.Line{Text: "X", Status: string(todo.Pending)}, todo.Line{Text: "Y", Status: string(todo.InProgress)}, todo.Line{Text: "Z", Status: string(todo.Pending)})
-	writes(store, "one", todo.Line{Text: "A", Status: string(todo.InProgress)}) // and is shown the others
+	writes(store, "one", todo.Line{Text: "A", Status: string(todo.InProgress)}) // its agent is shown the other items
 	asked := &ends{Store: store}
 	after := writes(asked, "one", todo.Line{Text: "A", Status: string(todo.Completed)})
 	if len(after.Items) != 4 || asked.questions == 0 {
@@ -197,7 +196,7 @@ func TestAWriteKeepsAllOfAnAgentThatEnds(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 69
+// BAD-INPUT 69: a write after 298 edits of a person reads at most six revisions.
 func TestAWriteAfterManyEditsOfAPerson(t *testing.T) {
 	for name, next := range map[string]board.Write{
 		"of the conversation that saw the list": {Target: target("a"), Change: add("B")},
@@ -224,7 +223,7 @@ func TestAWriteAfterManyEditsOfAPerson(t *testing.T) {
 	}
 }
 
-// What an agent read at one board counts for its next write at another, and is stored once.
+// What an agent read through one board counts for its next write through another, and is stored once.
 func TestWhatWasReadIsStored(t *testing.T) {
 	store := &counter{Store: storetest.NewMemory()}
 	one, other := newBoard(t, store), newBoard(t, store)
@@ -243,7 +242,7 @@ func TestWhatWasReadIsStored(t *testing.T) {
 	}
 }
 
-// A write that is refused has stored nothing before, also if it would begin another plan.
+// A refused write stores nothing, even if it would have begun another list.
 func TestARefusedWriteStoresNothing(t *testing.T) {
 	store := &counter{Store: storetest.NewMemory()}
 	d := newDesk(t)
@@ -262,8 +261,8 @@ func TestARefusedWriteStoresNothing(t *testing.T) {
 	}
 }
 
-// The states of a few open lists among many read who holds these lists, not who holds any. A board
-// reads the chats once, for its rows and for these states.
+// For a few open lists, States reads the holders of these; for many, the holders of any list.
+// WithChats reads the chats once, for their rows and for the states.
 func TestStatesAskForOpenLists(t *testing.T) {
 	for _, open := range []int{3, 40} {
 		store := &counter{Store: storetest.NewMemory()}
@@ -295,8 +294,8 @@ func TestStatesAskForOpenLists(t *testing.T) {
 	}
 }
 
-// Who is calling, rule 4: of the lists that earlier sessions left in a folder only as many are
-// looked at as are needed: one to find the newest, two to know whether there are several.
+// Who is calling, rule 4: of the lists that earlier sessions left in a folder, Left looks at one,
+// to find the newest, and Current at two, to know whether there are several.
 func TestListsLeftAreReadUntilItIsKnown(t *testing.T) {
 	store := &counter{Store: storetest.NewMemory()}
 	d := newDesk(t)
@@ -321,12 +320,12 @@ func TestListsLeftAreReadUntilItIsKnown(t *testing.T) {
 	}
 }
 
-// counter counts what a store is asked for, its updates, and in them the snapshots that are
-// read and what is stored.
+// counter counts the reads and the updates of a store and, inside updates, the snapshots
+// that are read and the rows that are stored.
 type counter struct {
 	board.Store
 	chats                  []string
-	all, on, many          int    // who holds any list, who knows one, many chats
+	all, on, many          int    // reads of the holders of any list, of one list, and of many chats
 	own                    string // the id of a list
 	updates, reads, others int    // others are the reads of any list but own
 	stored                 int    // snapshots, and what chats have seen
@@ -398,8 +397,8 @@ func (tx countingTx) Find(ctx context.Context, q board.Query) ([]todo.Snapshot, 
 	return tx.count(tx.Tx.Find(ctx, q))
 }
 
-// BAD-INPUT 69: a conversation that holds its list reads no other one when it writes it. (For
-// new texts by a hint alone see docs/rough-edges.md.)
+// BAD-INPUT 69: a write by a conversation that holds its list reads no other list. (For new
+// texts, where the key is only a hint, see docs/rough-edges.md.)
 func TestSmallWritesReadNoOtherList(t *testing.T) {
 	kinds := map[string]board.Conversation{"proof": {Key: "chat"}, "hint": {Key: "chat", Hint: true},
 		"shared hint": {Key: "chat", Hint: true, Shared: true}}
@@ -424,7 +423,7 @@ func TestSmallWritesReadNoOtherList(t *testing.T) {
 		for n := range 3 {
 			other := d.proof(fmt.Sprint("large", n))
 			large := other.writes("p:X p:Y").After
-			if c.who.Hint { // with proof it would write the last of them, not begin its own
+			if c.who.Hint { // with proof it would write the last large list, not begin its own
 				checkErr(t, c.lists().SetCurrent(t.Context(), c.who, large))
 			}
 		}
@@ -435,8 +434,8 @@ func TestSmallWritesReadNoOtherList(t *testing.T) {
 	}
 }
 
-// Of the lists of chats that nothing tells apart, a write with all texts of one is compared with that one, also if it
-// was written before all others.
+// If many chats share a key, a write with all texts of one of their lists is compared with that list alone, even if it
+// is the oldest.
 func TestOwnTextsAreFoundFirst(t *testing.T) {
 	cost := func(chats int) float64 {
 		c := chat{desk: newDesk(t), process: "p1", who: board.Conversation{Key: "chat", Hint: true, Shared: true}}
@@ -451,8 +450,8 @@ func TestOwnTextsAreFoundFirst(t *testing.T) {
 	}
 }
 
-// A plan of four times as many steps costs four times as much: no line is compared with every
-// item, which allocates. Each "c:old*" of a scene is as many items.
+// The cost of a plan grows in proportion to its steps: no line is compared with every item, which
+// would allocate. Each "c:old*" of a scene stands for that many items.
 func TestLargeWrites(t *testing.T) {
 	for name, scene := range map[string]string{
 		"a finished plan after a finished one":     "a = proof\na writes c:old*\na writes c:new*",
@@ -476,7 +475,7 @@ func TestLargeWrites(t *testing.T) {
 				}
 			})
 		}
-		if small, large := cost(50), cost(200); large > 8*small { // with a part that is quadratic it nears 16
+		if small, large := cost(50), cost(200); large > 8*small { // with a quadratic part the factor nears 16
 			t.Errorf("%s: four times as many steps cost %.1f times as many allocations: %.0f and %.0f", name, large/small, small, large)
 		}
 	}

@@ -50,7 +50,7 @@ func (l Lists) WithChats(ctx context.Context, lists []todo.Snapshot) (all []todo
 // chatAge is how long after its last use a chat is considered by [Lists.WithChats] and attendance.
 const chatAge = 7 * 24 * time.Hour
 
-// Together returns the lists of the sub-agents of a main list, and the states of all of them, by id.
+// Together returns the lists of the sub-agents of a main list, and the states of these and of main, by list id.
 func (l Lists) Together(ctx context.Context, main todo.Snapshot) (subs []todo.Snapshot, states map[string]todo.Standing, err error) {
 	q := Query{Parent: main.List.ID}
 	if main.IsChat() {
@@ -66,7 +66,7 @@ func (l Lists) Together(ctx context.Context, main todo.Snapshot) (subs []todo.Sn
 	return subs, states, err
 }
 
-// Saw returns the last revision of a list, up to s, that an agent saw; s if none ever saw or wrote one.
+// Saw returns the last revision of a list, up to s, that an agent saw; s if no agent ever saw or wrote a revision.
 func (l Lists) Saw(ctx context.Context, s todo.Snapshot) (todo.Snapshot, error) {
 	if !s.Writer.Person {
 		return s, nil
@@ -82,13 +82,13 @@ func (l Lists) Saw(ctx context.Context, s todo.Snapshot) (todo.Snapshot, error) 
 	return saw, nil
 }
 
-// sharedRest is how long after its last write a list counts as held though not current, if chats share its key.
+// sharedRest is how long after its last write a list that is not current counts as held, if chats share its key.
 const sharedRest = time.Hour
 
 // attendance finds who holds lists, and what they do. It reads each chat once.
 type attendance struct {
 	lists   Lists
-	few     bool                // reads of each list, and of each chat, what is asked for
+	few     bool                // read only the lists and chats that are asked for, one by one
 	read    map[string]bool     // principals of which all current lists are read
 	knows   map[string]bool     // principals of which all recent chats are read
 	holders map[string][]Seen   // by list
@@ -203,7 +203,7 @@ func (a *attendance) chat(ctx context.Context, of, id string) (c todo.Chat, err 
 	return c, err
 }
 
-// alive returns the function for [todo.Chat.IsHere]. It calls server, like [Store.Alive], for the id of a todo-mcp.
+// alive returns the function that [todo.Chat.IsHere] needs. For ids of todo-mcp it calls server, like [Store.Alive].
 func alive(server func(process string) bool) func(process string) (is, isKnown bool) {
 	return func(id string) (is, isKnown bool) {
 		if host, isHost := strings.CutPrefix(id, todo.HostProcess); isHost {
@@ -213,12 +213,12 @@ func alive(server func(process string) bool) func(process string) (is, isKnown b
 	}
 }
 
-// isHere is [todo.Chat.IsHere], now.
+// isHere returns [todo.Chat.IsHere] at the present time.
 func (b *Board) isHere(c todo.Chat) bool { return c.IsHere(b.now(), alive(b.isAlive)) }
 
 func (b *Board) isAlive(process string) bool { return process == b.process || b.store.Alive(process) }
 
-// anyChat calls is with the chats of the entries of on that counts accepts, and reports whether any call returns true.
+// anyChat reports whether is(chat) is true for the chat of an entry of on. It skips entries for which counts is false.
 func anyChat(ctx context.Context, r Reader, on []Seen, counts func(Seen) bool, is func(todo.Chat) bool) (bool, error) {
 	for _, s := range on {
 		if !counts(s) {
@@ -231,8 +231,8 @@ func anyChat(ctx context.Context, r Reader, on []Seen, counts func(Seen) bool, i
 	return false, nil
 }
 
-// IsHeld reports whether a chat that is here holds a list. on has all [Seen] of the list; for server see
-// [Store.Alive].
+// IsHeld reports whether a chat that is here holds a list. on has all [Seen] of the list; server
+// works like [Store.Alive].
 func IsHeld(ctx context.Context, r Reader, on []Seen, now time.Time, server func(process string) bool) (bool, error) {
 	return anyChat(ctx, r, on, Seen.holds, func(c todo.Chat) bool { return c.IsHere(now, alive(server)) })
 }

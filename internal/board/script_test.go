@@ -21,14 +21,14 @@ import (
 
 var update = flag.Bool("update", false, "write what the scripts print into them")
 
-// script is a desk at which the scenes of testdata are played. Lists have the numbers in which they appear.
+// script is a desk that plays the scenes of testdata. Lists are numbered in the order in which they appear.
 type script struct {
 	*desk
 	chats map[string]chat
 	ids   []string
-	edits int       // how many people made
-	edit  todo.Edit // the last of them, and its list
-	of    string
+	edits int       // number of people's edits so far
+	edit  todo.Edit // the last of these edits
+	of    string    // the id of its list
 
 	followed map[string]*board.Chain
 }
@@ -37,13 +37,13 @@ type script struct {
 //
 //	a b = proof               two conversations with a key each
 //	a = hint p2 chat=x        one in process p2; its key may later mean another chat
-//	a writes i:A p:B/Doing    a write of a whole list: a plan in short, with active texts
-//	a adds C @1               an addition, to the list 1 in place of the chat's own
-//	person text 1.2 Z @3      an edit of the list 1, or of its item 2, by who saw its revision
-//	                          3; each is sent twice, as if the first had no answer
-//	repeat !                  the last edit again, with what is behind its text
-//	follow x 1                a front end begins to follow the list 1, x
-//	a says asks push?         what a hook says of a's agent
+//	a writes i:A p:B/Doing    a write of a whole list: a plan in short form, with active texts
+//	a adds C @1               adds an item, to list 1 instead of the chat's own
+//	person text 1.2 Z @3      an edit of list 1, or of its item 2, by a person who saw its revision
+//	                          3; each edit is sent twice, as if the first had no answer
+//	repeat !                  sends the last edit again, with "!" appended to its text
+//	follow x 1                a front end, x, begins to follow list 1
+//	a says asks push?         a hook says that a's agent asks "push?"
 //	list 1, lists, follows x, states, unseen 1, wait 1h, stop p1, archive-after 24h
 //
 // A write prints the number and the revision of the list, its items and the answer.
@@ -174,7 +174,7 @@ func (s *script) conversation(name string, words []string) chat {
 	return c
 }
 
-// follows returns the lists that a front end follows, and the one that was the newest as it began.
+// follows returns the lists that a front end follows, and the list that was the newest when it began.
 func (s *script) follows(chain *board.Chain) string {
 	out := ""
 	for n := range s.ids {
@@ -185,7 +185,7 @@ func (s *script) follows(chain *board.Chain) string {
 	return out + fmt.Sprint("from ", slices.Index(s.ids, chain.Newest)+1)
 }
 
-// load returns a list as a board shows it, also a deleted one.
+// load returns a list as a board shows it or, if it is deleted, as the store has it.
 func (s *script) load(number string) todo.Snapshot {
 	l, err := s.board("viewer").As("").Load(s.t.Context(), s.id(number), 0)
 	if errors.Is(err, board.ErrNotFound) {
@@ -199,7 +199,7 @@ func (s *script) id(number string) string {
 	if n, err := strconv.Atoi(number); err == nil {
 		return s.ids[n-1]
 	}
-	return number // of no list
+	return number // the id of no list
 }
 
 func (s *script) number(id string) int {
@@ -266,8 +266,8 @@ func (s *script) calls(c chat, verb string, words []string) string {
 	return s.outcome(c.apply(target, change))
 }
 
-// person makes an edit of a list, "1", or of one of its items, "1.2", who saw the revision "@3".
-// "1.later2" is the second that waits.
+// person makes an edit of a list, "1", or of one of its items, "1.2", as a person who saw the
+// revision "@3". "1.later2" is the second waiting item.
 func (s *script) person(kind, of string, words []string) string {
 	list, item, _ := strings.Cut(of, ".")
 	if n, waits := strings.CutPrefix(item, "later"); waits {
@@ -319,7 +319,7 @@ func (s *script) sends() string {
 	return s.outcome(out, err)
 }
 
-// outcome returns what became of a write: the list, and all that the answer says.
+// outcome returns the result of a write as text: the list, and all parts of the answer.
 func (s *script) outcome(out board.Outcome, err error) string {
 	if err != nil {
 		text := err.Error()
@@ -401,7 +401,7 @@ func differences(all []todo.Difference) string {
 	return strings.Join(out, ", ")
 }
 
-// desk is several processes on one store, each with a board. By its methods tests act as
+// desk is several processes on one store, each with a board. Tests call its methods to act as
 // conversations.
 type desk struct {
 	t      *testing.T
@@ -449,8 +449,8 @@ type chat struct {
 	title   string // what its host calls the list
 }
 
-// proof returns a conversation with a key of its own; hint one whose key may
-// stand for another chat than before; shared one whose key several chats have.
+// proof returns a conversation with a key of its own; hint returns one whose key may stand
+// for another chat than before; shared returns one whose key several chats have.
 func (d *desk) proof(key string) chat {
 	return chat{desk: d, process: "p1", who: board.Conversation{Key: key}}
 }
@@ -465,7 +465,7 @@ func (d *desk) shared(process string) chat {
 	return c
 }
 
-// parseLines reads a plan in short, with active texts behind a slash. Other text becomes a line without a status.
+// parseLines reads a plan in short form, with active texts behind a slash. Other text becomes a line without a status.
 func parseLines(plan string) []todo.Line {
 	lines, plan := []todo.Line{}, strings.TrimSpace(plan)
 	for _, i := range chattest.ParsePlan(plan) {

@@ -15,11 +15,11 @@ type Conversation struct {
 	// Key identifies the chat among those of its principal and user: with its kind as a prefix ("session:…",
 	// "process:…"), or as the chat's id. It is empty for a person, or a command that names its list.
 	Key     string
-	Mirrors bool // for calls of the host's own todo tool: the chat's list there is not the one of our tools
+	Mirrors bool // true for calls of the host's own todo tool, where the chat has another list than in our tools
 	// Parent is the key of the main agent's chat, and Agent the sub-agent's name; both are empty for a main agent.
 	Parent, Agent string
-	// Takes is the process key that stood for the chat before its id was known; calls then were stored as an earlier
-	// chat. If this chat has held no list, it takes over what that one has seen, unless the host gave that one an id.
+	// Takes is the process key that stood for the chat before its id was known; it is the key of an earlier chat. If
+	// this chat has held no list, it takes over what the earlier chat has seen, unless that chat has an id of the host.
 	Takes string
 	Chat  string // the host's own id; empty if not known. Lists of chats with different ids are never mixed up
 	Name  string // the name of the list that the user chose as the current one of the conversation; empty for none
@@ -30,7 +30,7 @@ type Conversation struct {
 	Lasts  time.Duration // how long after a call the conversation counts as present; 0 is while its process is alive
 	// Detached is true if each call is made by a process of its own, as commands and hooks are. It needs Lasts.
 	Detached bool
-	Host     string // the id of the host's process of a detached one, see [todo.HostProcess]; empty if not known
+	Host     string // if Detached, the id of the host's process, see [todo.HostProcess]; empty if not known
 	// Client and Workspace are the caller's: a guess considers only lists that began with the same ones.
 	Client, Workspace string
 }
@@ -49,31 +49,31 @@ func (l Lists) Own(c Conversation) Conversation {
 	return c
 }
 
-// Key identifies the chat that a [Seen] is of, and in which todo tool: one of ours, or one of its host's own.
+// Key identifies the chat of a [Seen], and the kind of todo tool that its list is in: ours, or the host's own.
 type Key struct {
 	Principal string
 	Chat      string // its id, or [todo.PersonChat]
-	Mirrors   bool   // of the lists that the chat has in a todo tool of its host's own
+	Mirrors   bool   // true for lists in the host's own todo tool
 }
 
-// AllPrincipals stands in the key of an update that may change rows of every principal: no other update runs beside it.
-// No principal is called so.
+// AllPrincipals is in the key of an update that may change rows of every principal: no other update runs beside it.
+// No principal has this name.
 const AllPrincipals = "\x00"
 
 // Seen is what a chat knows of one list.
 type Seen struct {
 	Key
 	List     string // the id of the list
-	Revision int64  // the newest one that the chat's agent was shown; 0 for none
-	Process  string // that showed it, see [Board.Process], or [todo.Detached]; empty for none
-	Current  bool   // the list is the chat's current one; storing false leaves the current list
+	Revision int64  // the newest revision that the chat's agent was shown; 0 for none
+	Process  string // the process that showed it, see [Board.Process], or [todo.Detached]; or empty
+	Current  bool   // the list is the chat's current one; storing false does not change that
 	// Held orders the lists of a chat by when they became current, from 1, or is 0 for never; set by the store.
 	Held int64
 	At   time.Time // when this was used last, UTC, give or take five minutes; set by the store
 }
 
-// See adds s to all that a chat has seen. after begins with the list that became current last. stored is s as it is to
-// be stored: its Revision never decreases, and its Process stays if s has none. All stores use See.
+// See adds s to all, the entries of a chat. after begins with the list that became current last. stored is s as it is
+// to be stored: its Revision never decreases, and its Process stays if s has none. All stores use See.
 func See(all []Seen, s Seen, at time.Time) (after []Seen, stored Seen) {
 	var old Seen
 	last := s.Held
@@ -88,7 +88,7 @@ func See(all []Seen, s Seen, at time.Time) (after []Seen, stored Seen) {
 		after = append(after, o)
 	}
 	stored = s
-	at = at.Round(0).UTC() // without the monotonic clock, which stands while the machine sleeps
+	at = at.Round(0).UTC() // without the monotonic clock, which stops while the machine sleeps
 	stored.At, stored.Revision, stored.Process = at, max(s.Revision, old.Revision), cmp.Or(s.Process, old.Process)
 	if since := at.Sub(old.At); 0 <= since && since < seenTick {
 		stored.At = old.At
@@ -117,10 +117,10 @@ func Current(seen []Seen) string {
 // SeenAge is how long after its last use a store may forget a [Seen], unless it is of [todo.PersonChat].
 const SeenAge = 60 * 24 * time.Hour
 
-// seenTick is the precision of [Seen.At]. It saves stores from writing their index of At with each call.
+// seenTick is the precision of [Seen.At]. It spares stores a write of their index of At with each call.
 const seenTick = 5 * time.Minute
 
-// see stores what a chat has seen. It returns [ErrNotFound] for a list that is not one of these.
+// see stores what a chat has seen. It returns [ErrNotFound] for a list that l does not own.
 func (l Lists) see(ctx context.Context, tx Tx, s Seen) error {
 	list, err := tx.Load(ctx, s.List, 0)
 	if err == nil && !l.owns(list) {

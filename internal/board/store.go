@@ -14,31 +14,31 @@ type Reader interface {
 	Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error)
 	// Find reads the newest snapshot of each list that matches.
 	Find(ctx context.Context, q Query) ([]todo.Snapshot, error)
-	// History reads the revisions of a list above after in ascending order, at
-	// most limit (0: all). The result is empty for an unknown list.
+	// History reads the revisions of a list with numbers above after, in ascending
+	// order, at most limit (0: all). The result is empty for an unknown list.
 	History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error)
-	// Seen reads what a chat has seen, the list that became current last first.
+	// Seen reads what a chat has seen, beginning with the list that became current last.
 	Seen(ctx context.Context, of Key) ([]Seen, error)
 	// SeenOn reads what all chats have seen of a list or, if list is empty, all current lists of a principal's chats.
 	SeenOn(ctx context.Context, principal, list string) ([]Seen, error)
-	// Named reads the id of the list that has a name; empty when none has.
+	// Named reads the id of the list that has a name; empty if there is no such list.
 	Named(ctx context.Context, principal, name string) (string, error)
 	// Chat reads a chat; the zero Chat when there is none, or it is damaged.
 	Chat(ctx context.Context, id string) (todo.Chat, error)
 	// Chats reads the chats that match, by Seq ascending.
 	Chats(ctx context.Context, q ChatQuery) ([]todo.Chat, error)
-	// Keyed reads what [Tx.SetKey] made a key lead to; empty when it leads there no more.
+	// Keyed reads what [Tx.SetKey] stored under a key; empty if there is nothing, or its time is over.
 	Keyed(ctx context.Context, k ChatKey) (string, error)
 }
 
-// Tx is the transaction of a [Store.Update]. What it reads is the newest, and nobody else changes it
+// Tx is the transaction of a [Store.Update]. It reads the newest data, which nobody else changes
 // before the transaction ends. One goroutine uses it, until the function that got it returns.
 type Tx interface {
 	Reader
 
 	// Save stores next as the revision after next.Revision-1, which the transaction has read, and returns it
-	// with Seq set. A list begins with revision 1; an imported one may begin with any, if the transaction has
-	// read that it does not exist. Only the first save of a list stores next.List. If the newest revision is
+	// with Seq set. A list begins with revision 1; an imported list may begin with any number, if the transaction
+	// has read that the list does not exist. Only the first save of a list stores next.List. If the newest revision is
 	// damaged, next is stored after it, whatever its number. Save returns [ErrTooManyLists] or [ErrStoreFull]
 	// when there is no room: the function has to return that error.
 	Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error)
@@ -54,8 +54,8 @@ type Tx interface {
 	// kind and user.
 	SetKey(ctx context.Context, k ChatKey, to string, until time.Time) error
 	// Purge removes a list with all its revisions, what chats have seen of it, and the chats that held
-	// no other list, or returns [ErrNotFound]. A revision by that writer, Deleted and without text,
-	// stays for [TrashAge] so that watchers see it. It is removed when a list begins after that.
+	// no other list, or returns [ErrNotFound]. A revision by the given writer, Deleted and without
+	// text, stays for [TrashAge] so that watchers see it. It is removed when a list begins after that time.
 	Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error
 }
 
@@ -72,15 +72,15 @@ type Store interface {
 
 	// Update runs change in a transaction and stores all that it saved, or nothing when it returns an
 	// error, which Update returns. Updates with one key run one after the other, in the order of their
-	// calls. change may run more than once, each time in a transaction of its own. It must call the
-	// store only by its Tx, and by Alive. After an error that wraps [ErrUnknownOutcome] all of it may
+	// calls. change may run more than once, each time in a transaction of its own. It must use the
+	// store only through its Tx and Alive. After an error that wraps [ErrUnknownOutcome] all of it may
 	// have been stored; after any other error nothing was. Update passes on a panic of change.
 	Update(ctx context.Context, key Key, change func(Tx) error) error
 	// Position reads a Seq such that all saves with a smaller or equal one are readable. A reader that
 	// pages from there with [Query.AfterSeq] and OldestFirst misses no save.
 	Position(ctx context.Context) (int64, error)
 	// Watch calls hint from one goroutine until ctx ends, and then returns nil: once when watching has
-	// begun, soon after any process saves a snapshot, and every few seconds, should that hint be lost.
+	// begun, soon after any process saves a snapshot, and every few seconds, in case a hint was lost.
 	// Hints are coalesced and never come before the snapshot is readable. It returns [ErrClosed], as
 	// every method does, after Close.
 	Watch(ctx context.Context, hint func()) error
@@ -107,15 +107,15 @@ type ChatKey struct {
 	Text            string
 }
 
-// KeyKind is the kind of a [ChatKey]. No client can choose one by what it sends (BAD-INPUT 150).
+// KeyKind is the kind of a [ChatKey]. No client can choose a kind by the data that it sends (BAD-INPUT 150).
 type KeyKind string
 
 // The kinds of keys.
 const (
-	CallKey KeyKind = "call" // the host's id of a tool call, as a hook said it before the call
+	CallKey KeyKind = "call" // the host's id of a tool call, as a hook reported it before the call
 	HostKey KeyKind = "host" // the id of a host's process in which only this chat is in a turn
 
-	NoticeKey KeyKind = "notice" // what one of several processes does for all of them, see [Lists.Claim]
+	NoticeKey KeyKind = "notice" // a task that one of several processes does for all, see [Lists.Claim]
 )
 
 // How many chats and keys a store keeps, and for how long.
@@ -134,7 +134,7 @@ type Query struct {
 	Parent    string  // restricts to the lists of sub-agents under one list
 	// Operation restricts to the one snapshot, of any revision, that an operation id made.
 	Operation string
-	// Excerpt asks for excerpts, which a store reads faster; without effect beside an operation or a text.
+	// Excerpt asks for excerpts, which a store reads faster; it has no effect beside Operation or Text.
 	Excerpt bool
 	// Text restricts to lists of which any revision has a text, see [todo.Snapshot.Saying], and finds
 	// the last such revision of each, whole. The other conditions and the order apply to the newest
@@ -158,11 +158,11 @@ type Keep struct {
 	// Lists is how many lists a principal may have, and Begun how many one conversation may begin in a day; 0 is
 	// any number. A save that would begin one more fails with [ErrTooManyLists].
 	Lists, Begun int
-	// Bytes is the size that the store may grow to; 0 is any. A principal who signed in may use a quarter of
-	// it. When [Full] of the store or the quarter is in use, no list begins any more; when all of it is, no list
-	// changes. These saves fail with [ErrStoreFull].
+	// Bytes is the size that the store may grow to; 0 is any. A principal who signed in may use a quarter of it.
+	// When [Full] percent of the store or the quarter are in use, no list begins any more; when all is in use, no
+	// list changes. These saves fail with [ErrStoreFull].
 	Bytes     int64
-	Abandoned time.Duration // how old the last change is of lists that are removed to make room; 0 removes none
+	Abandoned time.Duration // lists whose last change is this old may be removed to make room; 0 removes none
 	// Finished is the age at which a finished list is removed although there is room, counted from its last change and
 	// from when it came to the store, whichever is later; 0 is never. Lists stay that a person looked at, or that a
 	// chat which is here holds.

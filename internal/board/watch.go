@@ -53,7 +53,7 @@ func (f *Follower) keep(s todo.Snapshot) {
 // Next waits for snapshots and returns those that came since the last call, in the order in which they came; or ctx's
 // error, or [ErrClosed] once the follower or its board is closed.
 func (f *Follower) Next(ctx context.Context) (came []todo.Snapshot, err error) {
-	for len(came) == 0 { // the previous call may have taken what was signalled
+	for len(came) == 0 { // the previous call may have taken the signalled snapshots
 		select {
 		case <-f.ready:
 		case <-f.open.Done():
@@ -105,8 +105,8 @@ func (l Lists) Chain(ctx context.Context, wanted string) (*Chain, error) {
 	return c, err
 }
 
-// held returns, for each chat that holds or held a list, all lists that it holds or held, the one that
-// became current last first. It leaves out keys that several chats share.
+// held returns, for each chat that holds or held a list, all lists that it holds or held, beginning with
+// the one that became current last. It leaves out keys that several chats share.
 func (l Lists) held(ctx context.Context, principal, list string) (held [][]Seen, err error) {
 	on, err := l.board.store.SeenOn(ctx, principal, list)
 	for _, s := range on {
@@ -122,9 +122,9 @@ func (l Lists) held(ctx context.Context, principal, list string) (held [][]Seen,
 	return held, err
 }
 
-// Plans returns the ids of the last lists, up to most, that a conversation held, in the order in which
-// they became current. The conversation is one that held the given list and now holds the newest one;
-// if there is none, Plans returns the newest list alone.
+// Plans returns the ids of the last lists that a conversation held, at most as many as the number most, in
+// the order in which they became current. The conversation is one that held the given list and now holds
+// the newest list; if there is no such conversation, Plans returns the newest list alone.
 func (l Lists) Plans(ctx context.Context, list string, newest todo.List, most int) ([]string, error) {
 	held, err := l.held(ctx, newest.Principal, list)
 	var plans []string

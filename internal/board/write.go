@@ -260,7 +260,7 @@ func (a *attempt) save(ctx context.Context, draft *todo.Draft, report todo.Repor
 	return Outcome{After: after, Changed: changed, Report: report}, nil
 }
 
-// takeLater moves the items that wait for the end of the turn from the list that was current to the one written.
+// takeLater moves the items that wait for the end of the turn from the list that was current to the written list.
 func (a *attempt) takeLater(ctx context.Context, to *todo.Snapshot) error {
 	to.Later = slices.Concat(to.Later, a.current.Later)
 	if a.current.Later = nil; a.putsAway {
@@ -276,8 +276,8 @@ func (a *attempt) saveBeside(ctx context.Context, draft *todo.Draft, by todo.Wri
 	return a.tx.Save(ctx, draft.Snapshot(by, todo.Operation{}))
 }
 
-// alsoSubLists makes an edit also in the lists of a main list's sub-agents that it changes. A deleted main list stays
-// their Parent until its conversation begins the next one.
+// alsoSubLists makes an edit in those lists of a main list's sub-agents that the edit changes. A deleted main list
+// stays their Parent until its conversation begins the next list.
 func (a *attempt) alsoSubLists(ctx context.Context, main todo.List, e todo.Edit) error {
 	subs, err := a.tx.Find(ctx, Query{Principal: &main.Principal, Parent: main.ID, Deleted: e.Do == todo.EditUndelete})
 	for _, sub := range subs {

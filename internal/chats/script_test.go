@@ -53,21 +53,21 @@ func groups() map[string][]where {
 
 func (w where) tells() bool { return w.variable != "" || w.meta != "" }
 
-// TestScripts plays the scenes in testdata ([servertest.Script]) in places (transport, client) of
-// in=GROUP, with env=A=B,C=D set. Options of a chat: id=ID, and list=NAME or with=CHAT, whose
-// connection it uses; server=2 then means another server on the store. Lines beside the common
-// ones:
+// TestScripts plays the scenes in testdata ([servertest.Script]). in=GROUP names the places
+// (transport and client) for a scene, env=A=B,C=D its environment. Options of a chat: id=ID,
+// list=NAME, and with=CHAT to use that chat's connection; server=2 beside with= means another
+// server on the store. Commands besides the common ones:
 //
 //	kill a                    ends the chat's process as kill -9 does
 //	person LIST EDIT          an edit on the panel's page
-//	hook ID CALL              what a hook says of a call, from the chat with an id
-//	clear ID NEXT             what hooks say of /clear: a chat ends, the next begins
+//	hook ID CALL              the event of a hook before a call, in the chat with an id
+//	clear ID NEXT             the events of /clear: a chat ends, the next begins
 //	run COMMAND               a command of the program
-//	restart                   kills the server and starts the next at its address
-//	board LISTS               these are open and not put away
-//	count 2                   so many lists there are
+//	restart                   kills the server and starts another at its address
+//	board LISTS               checks that these lists have a state and are not archived
+//	count 2                   checks the number of lists
 //
-// In the long form (TODO_LONG) each is played in all places of its group, else in one of each kind.
+// With TODO_LONG a scene is played in all places of its group, else in one of each kind.
 func TestScripts(t *testing.T) {
 	n := 0
 	chattest.Scenes(t, "testdata/*.txtar", false, func(t *testing.T, scene chattest.Scene) {
@@ -182,11 +182,11 @@ const (
 	sessionless = servertest.Sessionless
 )
 
-// host is a program in which chats run: its clientInfo, the members of _meta (a
-// format) and the variable with which it tells a chat's id.
+// host is a program in which chats run: its name in clientInfo, and the members of
+// _meta (a format) and the environment variable that carry a chat's id.
 type host struct {
 	name, meta, variable string
-	shares               bool // several chats in one connection, with nothing that tells them apart
+	shares               bool // several chats use one connection, and nothing distinguishes them
 }
 
 func hosts() []host {
@@ -243,8 +243,8 @@ func which(all []where, holds func(where) bool) []where {
 	return slices.DeleteFunc(all, func(w where) bool { return !holds(w) })
 }
 
-// each runs a test in some places, each with a store of its own. Settings are
-// variables as "TODO_IN_PROGRESS=demote".
+// each runs a test in each place, with a store of its own. Settings are
+// environment variables, such as "TODO_IN_PROGRESS=demote".
 func each(t *testing.T, in []where, run func(p *place), settings ...string) {
 	t.Helper()
 	t.Parallel()
@@ -354,7 +354,7 @@ func (p *place) lists() map[string]servertest.List {
 
 func (p *place) shown(id string) servertest.List {
 	p.Helper()
-	if p.url != "" { // what is there already takes no process
+	if p.url != "" { // to ask a running server takes no new process
 		return get[servertest.List](p, "/api/lists/"+id)
 	}
 	return decode[servertest.List](p, p.run("show", "--json", id))
@@ -369,8 +369,8 @@ func (p *place) states() map[string]string {
 	return all
 }
 
-// hook tells the program of an event in a chat, by the members that it has beside the chat's,
-// and returns what it tells the agent.
+// hook passes an event in a chat to the program, and returns the text for the agent. The event
+// has the given members beside the chat's id and folder.
 func (p *place) hook(session, members string) string {
 	p.Helper()
 	event := fmt.Sprintf(`{"session_id":%q,"cwd":%q,%s}`, session, p.folder, members)
@@ -384,7 +384,7 @@ func (p *place) hook(session, members string) string {
 type chat struct {
 	*servertest.Chat
 	p       *place
-	process *programtest.Process // its own, on stdio
+	process *programtest.Process // on stdio, the chat's own process
 }
 
 func (p *place) named(id, list string) *chat {
@@ -413,8 +413,8 @@ func (p *place) named(id, list string) *chat {
 	return c.as(id)
 }
 
-// as returns the same connection in another chat of its host; in one that it does not
-// tell if the id is empty.
+// as returns the same connection for another chat of its host: its calls carry the chat's
+// id in _meta, or none if the id is empty.
 func (c *chat) as(id string) *chat {
 	other := *c
 	if other.Chat = c.With(""); c.p.meta != "" && id != "" {

@@ -9,8 +9,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// letters has the letter of each status: those of the first six for good, and of any other one its
-// first letter that is free.
+// letters has the letter of each status. Six letters are fixed; any other status gets the first
+// letter of its name that is free.
 var letters = func() map[todo.Status]string {
 	letters := map[todo.Status]string{todo.Pending: "p", todo.InProgress: "i", todo.Completed: "c", todo.Failed: "f", todo.Blocked: "b", todo.Cancelled: "x"}
 	for _, s := range todo.Statuses() {
@@ -25,8 +25,8 @@ var letters = func() map[todo.Status]string {
 
 var item = regexp.MustCompile(`(?:^| )([` + strings.Join(slices.Sorted(maps.Values(letters)), "") + `])(?:#(\w+))?:`)
 
-// ParsePlan reads a plan in short, "p:Read it i:Fix the bug": for each item the letter of its
-// status, a colon and its text. "p#2:Fix it" is an item with its id.
+// ParsePlan reads a plan in short form, "p:Read it i:Fix the bug": for each item the letter of its
+// status, a colon and its text. "p#2:Fix it" is an item with the id 2.
 func ParsePlan(plan string) []todo.Item {
 	items := []todo.Item{}
 	found := item.FindAllStringSubmatchIndex(plan, -1)

@@ -1,5 +1,5 @@
-// Package chattest has the forms in which tests say what chats do: scripts ([Scene]) and plans
-// in short ([ParsePlan]).
+// Package chattest reads the notations in which tests describe chats: scripts ([Scene]) and plans
+// in short form ([ParsePlan]).
 package chattest
 
 import (
@@ -20,27 +20,27 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 )
 
-// Scene is a part of a script: a txtar file with commands and, below each, what it answers.
-// All scripts of tests have this one form; what the commands do, each test says.
+// Scene is one file of a script, which is a txtar archive: commands and, below each, the expected
+// answer. All scripts of tests have this form; each test defines its own commands.
 //
-//	for x = A | B             the scene is played with each in place of $x,
+//	for x = A | B             the scene is played with each value in place of $x,
 //	for x, y = A & B | C & D  or with each pair
 //	key=value                 settings
 //	# comment
 //	> command
-//	answer                    the whole, or its beginning and a last line "…"
+//	answer                    the whole answer, or its beginning and a last line "…"
 //
-// In place of the whole answer may stand what it has ("+ text"), what it lacks ("- text")
-// and what the command is refused with ("! text"); the text may be quoted as in Go.
+// Lines of checks may replace the answer: a text that it has ("+ text"), a text that it lacks
+// ("- text"), a text of the refusal ("! text"). The text may be quoted as in Go.
 // $(x*200) is 200 times an x.
 type Scene struct {
 	text   string
 	choice map[string]string
-	update func(text string) // takes the scene with its answers of now; nil to compare them
+	update func(text string) // receives the scene with the actual answers; nil: compare them
 }
 
-// Scenes runs a test with each scene of the txtar files of a pattern, once for each of its
-// choices. With update it writes the answers into the files in place of comparing them.
+// Scenes runs a test with each scene of the txtar files that match a pattern, once for each choice of
+// its variables. With update it writes the actual answers into the files instead of comparing them.
 func Scenes(t *testing.T, pattern string, update bool, run func(t *testing.T, s Scene)) {
 	t.Helper()
 	files := checktest.Must(filepath.Glob(pattern))(t)
@@ -73,10 +73,10 @@ var (
 	variable   = regexp.MustCompile(`\$\w+`)
 	repetition = regexp.MustCompile(`\$\(([^$]+?)\*(\d+)\)`)
 	checks     = regexp.MustCompile(`^[+!-] `)
-	behind     = regexp.MustCompile(`(^|\n)(#( .*)?\n|\n)*(#( .*)?)?$|$`) // an answer: empty lines and comments
+	behind     = regexp.MustCompile(`(^|\n)(#( .*)?\n|\n)*(#( .*)?)?$|$`) // empty lines and comments behind an answer
 )
 
-// choices returns what the variables of a scene are, for each time that it is played.
+// choices returns the values of a scene's variables, a map for each time that the scene is played.
 func choices(scene string) []map[string]string {
 	all := []map[string]string{{}}
 	for _, m := range choiceLine.FindAllStringSubmatch(scene, -1) {
@@ -125,9 +125,9 @@ func (s Scene) Setting(key string) string {
 	return m[1]
 }
 
-// Play does the commands in turn and checks their answers. Vars has the value of each "$name"; a
-// command may add to it, and a name that it lacks fails the test; with nil vars names are text.
-// Asked says whether an answer stands below a command.
+// Play runs the commands in turn, by calling do, and checks their answers. vars has the value of each
+// "$name"; a command may add names, and an unknown name fails the test. With nil vars, names are plain
+// text. asked is true if an answer stands below the command.
 func (s Scene) Play(t testing.TB, vars map[string]string, do func(command string, asked bool) (answer string, refused error)) {
 	t.Helper()
 	parts := strings.Split("\n"+s.text, "\n> ")
@@ -136,7 +136,7 @@ func (s Scene) Play(t testing.TB, vars map[string]string, do func(command string
 		at := behind.FindStringIndex(rest)[0]
 		want, aside := rest[:at], strings.TrimPrefix(rest[at:], "\n")
 		for _, name := range variable.FindAllString(expand(command+"\n"+want, s.choice), -1) {
-			if _, known := vars[name[1:]]; !known && vars != nil { // or what has a mistyped name would be missing
+			if _, known := vars[name[1:]]; !known && vars != nil { // else a check "- $typo" would pass
 				t.Fatalf("> %.1000s\nnothing is called %s", command, name)
 			}
 		}
@@ -161,7 +161,7 @@ func (s Scene) Play(t testing.TB, vars map[string]string, do func(command string
 	}
 }
 
-// differs says how an answer is not the one that is wanted; empty when it is.
+// differs says how an answer differs from the wanted one; empty when it does not.
 func differs(want, got string, refused error) string {
 	head, isHead := strings.CutSuffix("\n"+want, "\n…")
 	switch {
@@ -175,7 +175,7 @@ func differs(want, got string, refused error) string {
 	return "(-want +got)\n" + cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n"))
 }
 
-// fails says which of some checks an answer does not pass.
+// fails describes the first check that an answer does not pass; empty if it passes all.
 func fails(all, got string, refused error) string {
 	if refused != nil {
 		got = refused.Error()

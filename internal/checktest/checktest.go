@@ -17,12 +17,12 @@ func Check(t testing.TB, err error) {
 	}
 }
 
-// Must returns the value that came with no error. An error ends the test that it is given.
+// Must returns a function that returns value, or ends the test that it is given if err is not nil.
 func Must[T any](value T, err error) func(t testing.TB) T {
 	return func(t testing.TB) T { t.Helper(); Check(t, err); return value }
 }
 
-// Same checks that a value is the one that is wanted. A failure says what of.
+// Same checks that got equals want. what names the value in the failure.
 func Same[T comparable](t testing.TB, what any, got, want T) {
 	t.Helper()
 	if got != want {
@@ -30,8 +30,8 @@ func Same[T comparable](t testing.TB, what any, got, want T) {
 	}
 }
 
-// show returns a text of one line in quotes, since its spaces and controls count, and a longer one as it is,
-// up to 10,000 characters.
+// show returns a text of one line in quotes, which make spaces and controls visible, and a text of more lines
+// as it is; both up to 10,000 characters.
 func show(value any) string {
 	if text, ok := value.(string); ok && !strings.Contains(text, "\n") {
 		return fmt.Sprintf("%.10000q", text)
@@ -41,7 +41,7 @@ func show(value any) string {
 	return fmt.Sprintf("%+v", value)
 }
 
-// Has checks that a text has others.
+// Has checks that a text contains each of the other texts.
 func Has(t testing.TB, what any, text string, others ...string) {
 	t.Helper()
 	for _, other := range others {
@@ -51,10 +51,10 @@ func Has(t testing.TB, what any, text string, others ...string) {
 	}
 }
 
-// Err returns the error of a call of two results.
+// Err returns the error of a call that returns a value and an error.
 func Err(_ any, err error) error { return err }
 
-// Is checks that an error is another one, as errors.Is says.
+// Is checks that errors.Is(err, target) is true.
 func Is(t testing.TB, what any, err, target error) {
 	t.Helper()
 	if !errors.Is(err, target) {
@@ -62,7 +62,7 @@ func Is(t testing.TB, what any, err, target error) {
 	}
 }
 
-// Fails checks that there is an error, which has texts.
+// Fails checks that err is an error whose message contains texts.
 func Fails(t testing.TB, what any, err error, texts ...string) {
 	t.Helper()
 	if err == nil {

@@ -1,8 +1,8 @@
 // Package cli is the todo-mcp command line: the table of commands, which the packages below implement, and the
 // parser of the command line.
 //
-// A setting comes from a flag, an environment variable or the config file; the first of these wins. With an
-// invalid value no command runs; the error says what is allowed.
+// A setting comes from a flag, an environment variable or the config file; the first of these wins. With an invalid
+// value only doctor runs; other commands fail with an error that says what is allowed.
 package cli
 
 import (
@@ -28,7 +28,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/cli/storage"
 )
 
-// Env is what a command uses of its process, see [app.Env].
+// Env is the part of its process that a command uses, see [app.Env].
 type Env = app.Env
 
 // command is one row of the command table.
@@ -38,8 +38,8 @@ type command struct {
 	summary string
 	example string
 	about   string                      // one of the titles below
-	groups  []app.Group                 // the settings it accepts; nil: none, and no --config
-	flags   func(*flag.FlagSet) app.Run // adds the command's own flags and returns the function that runs it
+	groups  []app.Group                 // settings that it accepts; nil: no settings and no --config
+	flags   func(*flag.FlagSet) app.Run // adds the command's own flags and returns the function that runs the command
 }
 
 // The titles under which help shows commands.
@@ -113,7 +113,7 @@ func commands() []command {
 	}
 }
 
-// noFlags is the flags function of a command that has only settings.
+// noFlags returns [command.flags] for a command that has no flags but settings.
 func noFlags(run app.Run) func(*flag.FlagSet) app.Run {
 	return func(*flag.FlagSet) app.Run { return run }
 }
@@ -133,7 +133,7 @@ func Run(ctx context.Context, args []string, env Env) error {
 	return nil
 }
 
-// execute runs the command that the arguments begin with.
+// execute runs the command that args[0] names.
 func execute(ctx context.Context, env Env, args []string) error {
 	if args[0] == "TodoWrite" && slices.ContainsFunc(args, isHelp) {
 		settings := app.NewSettings()
@@ -183,8 +183,8 @@ func ExitCode(err error) int {
 	return 1
 }
 
-// commandLine returns the arguments with a command at the beginning: the first argument, or "TodoWrite" if that is
-// the name of the program (docs/spec/variants.md C4: compared as a whole word), or "stdio".
+// commandLine returns the arguments with a command at the front: "TodoWrite" if the program has exactly that name
+// (docs/spec/variants.md C4), else the first argument if it is no flag, else "help", "version" or "stdio".
 func commandLine(args []string) []string {
 	rest := args[1:]
 	if base := filepath.Base(args[0]); strings.TrimSuffix(base, ".exe") == "TodoWrite" {
@@ -221,7 +221,7 @@ func BuildVersion() string {
 	return strings.TrimSuffix(strings.Trim(info.Main.Version, "()"), "+dirty")
 }
 
-// aboutArguments is the help text that applies to all commands.
+// aboutArguments is the help text of the program, about all commands.
 const aboutArguments = `todo-mcp keeps the todo lists of AI agents: safe on disk, and watched live.
 
 LIST is what you see of a list: its title, the beginning of it or some words, its name, or
@@ -253,7 +253,7 @@ func tree(env Env, of []command) *cobra.Command {
 	}
 	root.SetFlagErrorFunc(func(node *cobra.Command, err error) error {
 		if wrong := (*flag.InvalidValueError)(nil); errors.As(err, &wrong) {
-			if allowed := allowedValues[wrong.GetFlag().Value.Type()]; allowed != "" { // other types have errors of ours
+			if allowed := allowedValues[wrong.GetFlag().Value.Type()]; allowed != "" { // our own types say so
 				err = fmt.Errorf("--%s %q: must be %s", wrong.GetFlag().Name, wrong.GetValue(), allowed)
 			}
 		}
@@ -262,7 +262,7 @@ func tree(env Env, of []command) *cobra.Command {
 	return root
 }
 
-// allowedValues says, by the type of a flag, which values it takes.
+// allowedValues says which values a flag takes, by the flag's type.
 var allowedValues = map[string]string{"bool": "true or false", "uint16": "a whole number from 0 to 65535", "duration": "a time such as 1500ms"}
 
 // help prints cobra's help with a heading for each group of settings. A template would make the program 3.6 MB larger.
@@ -278,7 +278,7 @@ func help(node *cobra.Command, _ []string) {
 	fmt.Fprintf(node.OutOrStdout(), "%s\n\n%s", cmp.Or(node.Long, node.Short), text)
 }
 
-// node returns the command for the tree; it fills settings when it runs.
+// node returns the command as a node of cobra's tree. When run, the command fills settings.
 func (c command) node(env Env, settings *app.Settings) *cobra.Command {
 	node := &cobra.Command{
 		Use: strings.TrimSpace(c.name + " [flags] " + c.args), Short: c.summary, Example: "  " + c.example,
@@ -320,7 +320,7 @@ func (c command) checkArguments(_ *cobra.Command, args []string) error {
 // addSettings adds a flag for each setting that the command accepts, and --config if it accepts any.
 func (c command) addSettings(node *cobra.Command, settings *app.Settings) {
 	flags := node.Flags()
-	flags.SortFlags = false // in the order of the table
+	flags.SortFlags = false // help then has the table's order
 	if c.groups != nil {
 		flags.StringVar(&settings.File, "config", "", "config `FILE`, lines of NAME = VALUE")
 	}

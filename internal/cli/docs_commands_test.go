@@ -24,18 +24,17 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// built returns a folder with the program as it is built, under both of its names.
+// built builds the program and returns a folder that has it as todo-mcp and as TodoWrite.
 func built(t *testing.T) string {
 	program := programtest.Build(t)
 	checktest.Check(t, os.Symlink(program, filepath.Join(filepath.Dir(program), "TodoWrite")))
 	return filepath.Dir(program)
 }
 
-// TestDocsCommandsRun runs every command in the pages' blocks of shell with the real
-// program, as their reader would: by a shell, block by block, each in a home folder of
-// its own with two lists in its store. What readers put in themselves stands there in capitals, or as
-// an address; standIns has what the test puts in. A command for which there is no rule
-// fails the test.
+// TestDocsCommandsRun runs every command in the pages' blocks of shell with the real program, as their reader would: by
+// a shell, block by block, each in a home folder of its own with two lists in its store. Placeholders in the pages are
+// words in capitals, or addresses; standIns has the values that the test puts in. A command without a rule in
+// [reader.run] fails the test.
 func TestDocsCommandsRun(t *testing.T) {
 	t.Setenv("PATH", filepath.Dir(programtest.Build(t))+string(os.PathListSeparator)+os.Getenv("PATH"))
 	home, served := seededHome(t), t.TempDir()
@@ -61,8 +60,8 @@ func TestDocsCommandsRun(t *testing.T) {
 	}
 }
 
-// seededHome returns a home folder with two lists in its store, one of them with three
-// revisions, two clients, and a certificate.
+// seededHome returns a home folder with a store of two lists, folders of two clients, and a certificate. One list has
+// more than three revisions.
 func seededHome(t *testing.T) string {
 	t.Helper()
 	home := t.TempDir()
@@ -81,7 +80,7 @@ func seededHome(t *testing.T) string {
 	return home
 }
 
-// standIns are what the test puts in for what readers put in themselves.
+// standIns replaces the placeholders of a page by values for the test.
 func (r reader) standIns() *strings.Replacer {
 	return strings.NewReplacer(
 		"LIST", "parser",
@@ -93,7 +92,7 @@ func (r reader) standIns() *strings.Replacer {
 	)
 }
 
-// reader is somebody who does what a page says, in a home folder of their own.
+// reader runs the commands of a page, in a home folder of its own.
 type reader struct {
 	t      *testing.T
 	home   string
@@ -132,7 +131,7 @@ func (r reader) environ() []string {
 	}
 }
 
-// run runs a command of a block, or checks it.
+// run runs a command of a block, or only checks it, see [checkedAlone].
 func (r reader) run(ctx context.Context, args []string) error {
 	io := interp.HandlerCtx(ctx)
 	switch name := args[0]; {
@@ -152,22 +151,20 @@ func (r reader) run(ctx context.Context, args []string) error {
 	return fmt.Errorf("there is no rule for %q: see run and checkedAlone", args[0])
 }
 
-// checkedAlone are the programs that are not run here, since they are not there, would
-// change the machine or take minutes. What their arguments say of this repository is
-// checked, see check.
+// checkedAlone returns the programs that are not run: they may be missing, change the machine or take minutes. For
+// these, [check] only checks the names of this repository's files and targets in the arguments.
 func checkedAlone() []string {
 	return []string{
 		"make", "go", "git", // the tests themselves, and releases
 		"claude", "gemini", "codex", "code", // clients
-		"docker", "helm", "kubectl", "systemctl", "systemd-sysusers", "install", // servers' ways to run
-		"brew", "apt", "dnf", "npm", // of a release
-		"pg_dump", "pg_restore", "psql", // PostgreSQL's, whose commands internal/faults runs
+		"docker", "helm", "kubectl", "systemctl", "systemd-sysusers", "install", // ways to run a server
+		"brew", "apt", "dnf", "npm", // ways to install a release
+		"pg_dump", "pg_restore", "psql", // PostgreSQL; internal/faults runs these commands
 	}
 }
 
-// runProgram runs todo-mcp until it ends. A command that asks or does not end by itself
-// runs on a terminal, with a person who says yes to all, or Ctrl-C when they see that
-// it works.
+// runProgram runs todo-mcp until it ends. A command that asks, or does not end by itself, runs in a terminal: the test
+// answers yes to all, or presses Ctrl-C once the output shows that the command works.
 func (r reader) runProgram(ctx context.Context, args []string) error {
 	if err := checkArguments(args); err != nil {
 		return err
@@ -175,7 +172,7 @@ func (r reader) runProgram(ctx context.Context, args []string) error {
 	asks := true
 	for _, arg := range args {
 		if arg == "--lan" || strings.HasPrefix(arg, "postgres:") {
-			return nil // needs a network or a database: its flags are right
+			return nil // needs a network or a database; only its flags are checked
 		}
 		asks = asks && !slices.Contains([]string{"--yes", "--print"}, arg)
 	}
@@ -205,7 +202,7 @@ func execute(file, statement string) error {
 	return errors.Join(err, db.Close())
 }
 
-// A command that no rule covers, one that fails, and one that does not exist are found.
+// follow fails for a command without a rule, one that fails, and one that names something that does not exist.
 func TestDocsCommandsAreHeld(t *testing.T) {
 	for _, line := range []string{"curl x", "todo-mcp shwo", "todo-mcp show --nothing", "todo-mcp show 'no such list'", "make nothing", "docker run todo-mcp serve --nothing", "helm install todo packaging/nothing"} {
 		if (reader{t: t, home: t.TempDir()}).follow(line) == nil {

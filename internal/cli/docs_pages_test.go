@@ -31,16 +31,16 @@ import (
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
-// repository is the folder in which the pages stand.
+// repository is the root folder of the repository.
 var repository = filepath.Join("..", "..")
 
 type page struct {
-	path   string // from the repository's folder, with slashes
+	path   string // relative to the repository's root, with slashes
 	source []byte
 	root   ast.Node
 }
 
-// pages returns the documents whose paths match, in their order.
+// pages returns the Markdown files whose paths match, ordered by path.
 func pages(t *testing.T, match func(path string) bool) (out []page) {
 	t.Helper()
 	parser := goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser()
@@ -61,7 +61,7 @@ func pages(t *testing.T, match func(path string) bool) (out []page) {
 	return out
 }
 
-// guides are the pages whose commands readers type.
+// guides returns the pages with commands for readers to type.
 func guides(t *testing.T) []page {
 	return pages(t, func(path string) bool {
 		return path == "README.md" || path == "CONTRIBUTING.md" || isIn(path, "docs") ||
@@ -69,10 +69,10 @@ func guides(t *testing.T) []page {
 	})
 }
 
-// isIn reports whether a file is in a folder, and not in one below it.
+// isIn reports whether a file is directly in a folder, not in one below it.
 func isIn(path, folder string) bool { return filepath.ToSlash(filepath.Dir(path)) == folder }
 
-// nodes calls see with each part of the page of a type.
+// nodes calls see with each node of type N in the page.
 func nodes[N ast.Node](p page, see func(N)) {
 	_ = ast.Walk(p.root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if of, ok := n.(N); ok && entering {
@@ -119,8 +119,8 @@ func (p page) links() (out []string) {
 	return out
 }
 
-// Every link of a page leads to a file of the repository, to a heading that is there,
-// or to another site over TLS; and docs/README.md leads to every page of docs.
+// Every link of a page leads to an existing file or heading of the repository, to another site over TLS, or into VS
+// Code or Cursor; and docs/README.md links to every page of docs.
 func TestDocsLinks(t *testing.T) {
 	all := pages(t, func(path string) bool {
 		return !strings.Contains(path, "/testdata/") && !strings.HasPrefix(path, "prompts/")
@@ -168,9 +168,8 @@ func (p page) resolve(link string, all []page) (path string, err error) {
 	return path, nil
 }
 
-// Every page of docs says first what its reader can do afterwards, and README's first
-// two screens, of 80 lines and 100 columns, are all before its details and say how many
-// clients there are, which tools set dependencies, and what `install` writes.
+// Every page of docs begins with what its reader can do afterwards. README's part above its details has at most 80
+// lines of 100 columns, and says how many clients there are, which tools set dependencies, and what `install` writes.
 func TestDocsBeginForTheirReader(t *testing.T) {
 	for _, p := range guides(t) {
 		if _, body, _ := strings.Cut(string(p.source), "\n\n"); isIn(p.path, "docs") && !strings.HasPrefix(body, "After this page you can ") {
@@ -204,8 +203,8 @@ func TestDocsBeginForTheirReader(t *testing.T) {
 	}
 }
 
-// Every code block is in a fence that names its language, so that it is known what is
-// to be run; data can be read by its format, and what is shown as text is no command.
+// Every code block has a fence that names its language. A block of JSON, TOML or YAML can be parsed, and a block of
+// text has no command: only blocks of sh are run.
 func TestDocsBlocks(t *testing.T) {
 	readers := map[string]func([]byte, any) error{
 		"json": json.Unmarshal,
@@ -224,7 +223,7 @@ func TestDocsBlocks(t *testing.T) {
 		})
 		for _, b := range p.blocks() {
 			read, known := readers[b.language]
-			if !known && !slices.Contains([]string{"sh", "sql", "caddyfile", "html", "jsx", "dart"}, b.language) { // sh is run, sql too (internal/faults), caddyfile (packaging), server/api runs the others
+			if !known && !slices.Contains([]string{"sh", "sql", "caddyfile", "html", "jsx", "dart"}, b.language) { // others run sh, sql (internal/faults), caddyfile (packaging) and the rest (server/api)
 				t.Errorf("%s: a block in %q, which no test reads:\n%s", p.path, b.language, b.code)
 			}
 			var v any
@@ -235,7 +234,7 @@ func TestDocsBlocks(t *testing.T) {
 	}
 }
 
-// Commands and flags in the text, and commands that data has for hosts, exist.
+// Commands and flags that a page names in its text exist, and so do the commands in configuration for hosts.
 func TestDocsNameCommandsThatExist(t *testing.T) {
 	ours := flags(t)
 	others := map[string]string{"--resume": "Claude Code", "--omit=optional": "npm"} // flags of other programs
@@ -283,7 +282,7 @@ func flags(t *testing.T) map[string]bool {
 // checkLine checks the commands of a line as far as that can be done without running
 // them.
 func checkLine(line string) error {
-	plain := strings.NewReplacer("[", `\[`, "#{", `\#{`).Replace(line) // as in [LIST], and tmux
+	plain := strings.NewReplacer("[", `\[`, "#{", `\#{`).Replace(line) // [LIST] and tmux's #{ are no shell syntax
 	file, err := syntax.NewParser().Parse(strings.NewReader(plain), "")
 	if err != nil {
 		return err
@@ -302,9 +301,8 @@ func checkLine(line string) error {
 	return errors.Join(errs...)
 }
 
-// check checks a command that is not run here: what it says of this repository must
-// be so. That are targets of the Makefile, packages for Go, files in packaging, and
-// the arguments of todo-mcp wherever it stands in a command, as in `docker run`.
+// check checks a command that is not run. What it names of this repository must exist: targets of the Makefile,
+// packages for Go, files in packaging, and arguments of todo-mcp wherever that is in a command, as in `docker run`.
 func check(args []string) error {
 	rest := args[1:]
 	switch args[0] {
@@ -325,7 +323,7 @@ func check(args []string) error {
 				return err
 			}
 		}
-		if filepath.Base(arg) == "todo-mcp" && (i == 0 || slices.Contains(args[:i], "run")) { // or an image that is run
+		if filepath.Base(arg) == "todo-mcp" && (i == 0 || slices.Contains(args[:i], "run")) { // or as an image to run
 			return checkArguments(args[i+1:])
 		}
 	}
@@ -342,7 +340,7 @@ func checkTargets(args []string) error {
 	return nil
 }
 
-// checkArguments checks the command and the flags of a todo-mcp that is not run.
+// checkArguments checks the command and the flags in arguments of todo-mcp without running it.
 func checkArguments(args []string) error {
 	root := cli.Tree(cli.Env{Getenv: os.Getenv})
 	root.InitDefaultHelpCmd()

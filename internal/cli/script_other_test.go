@@ -4,5 +4,5 @@ package cli_test
 
 import "testing"
 
-// built is empty: the scripts run the program of the tests.
+// built returns no folder, so that the scripts run the test binary.
 func built(*testing.T) string { return "" }

@@ -14,9 +14,8 @@ import (
 
 func TestMain(m *testing.M) { programtest.Main(m, cli.Run, cli.ExitCode) }
 
-// TestScripts runs the scripts in testdata/script, which execute the commands
-// as a shell does. A command under the race detector begins and ends in three times the
-// time: it is looked at in the long form alone.
+// TestScripts runs the scripts in testdata/script, which execute the commands as a shell does. Only the long form
+// (TODO_LONG) runs them under the race detector, which makes a command take three times as long.
 func TestScripts(t *testing.T) {
 	folder := ""
 	if os.Getenv("TODO_LONG") == "" {
@@ -32,14 +31,14 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("GORACE", os.Getenv("GORACE"))
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "state"))
-			env.Setenv("LocalAppData", filepath.Join(env.WorkDir, "state")) // and USERPROFILE, for Windows
+			env.Setenv("LocalAppData", filepath.Join(env.WorkDir, "state")) // this and USERPROFILE are for Windows
 			env.Setenv("USERPROFILE", env.WorkDir)
 			return nil
 		},
 	})
 }
 
-// A script tells what it typed wrong from what cannot be done.
+// The exit status is 2 for a wrong command line, else 1 for a failure. TodoWrite has no 2.
 func TestExitCode(t *testing.T) {
 	dir := t.TempDir()
 	call := programtest.Call{Env: map[string]string{"XDG_STATE_HOME": dir, "XDG_CONFIG_HOME": dir}}

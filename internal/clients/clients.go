@@ -9,7 +9,7 @@ import (
 
 // Client is a known MCP client.
 type Client struct {
-	Name, Title      string   // what people type and read
+	Name, Title      string   // what people type, and what they read
 	Prefixes         []string // of its name in clientInfo, in lower case
 	Glyph            string   // id of its shape on the panel; may be empty
 	SessionPerCall   bool     // opens a session for each call, so a session id does not identify a chat
@@ -20,7 +20,7 @@ type Client struct {
 	ChatID           string   // field of _meta with its chat id, a proof
 	AnswersRoots     bool     // answers a request for its roots in the sessionless protocol
 	Sees             Sight
-	FoldsNames       bool     // takes tool names that differ only in case and underscores for one tool
+	FoldsNames       bool     // treats tool names that differ only in case and underscores as one tool
 	Tools            []string // tools its models know best, in addition to the common one; "all" means every tool
 	Setup            *Setup   // how `todo-mcp install` adds a server; nil if it cannot
 }
@@ -142,9 +142,9 @@ var All = sync.OnceValue(func() []Client {
 	}
 })
 
-// Fields of _meta whose chat id takes more than reading a text.
+// Fields of _meta whose value is not simply the id of a main agent's chat, as a text.
 const (
-	MetaCodexThread = "threadId"                  // also of a sub-agent
+	MetaCodexThread = "threadId"                  // the id of a chat or a sub-agent
 	MetaZCode       = "com.zcode/request-context" // an object with session_id
 )
 

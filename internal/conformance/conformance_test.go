@@ -1,8 +1,8 @@
 //go:build e2e && linux
 
-// Package conformance runs the official conformance suite of MCP, from npm, against a running
-// `todo-mcp serve` (`make conformance`). Each check that does not pass is in testdata/expected.txt
-// with the reason; any other result than written there fails the test, also a better one.
+// Package conformance runs the official conformance suite of MCP, from npm, against a running `todo-mcp serve`
+// (`make conformance`). testdata/expected.txt lists each check that does not pass, with the reason. A result that
+// differs from this file fails the test, even if it is better.
 package conformance
 
 import (
@@ -99,7 +99,7 @@ type result struct {
 	Message string `json:"errorMessage"`
 }
 
-// passed reports whether a check passed; what is only told is no verdict.
+// passed reports whether a check passed. INFO only tells something, and does not count as a failure.
 func (r result) passed() bool { return r.Status == "SUCCESS" || r.Status == "INFO" }
 
 func run(t *testing.T, url, version string) (results map[string][]result, passed int) {
@@ -109,7 +109,7 @@ func run(t *testing.T, url, version string) (results map[string][]result, passed
 	out := t.TempDir()
 	suite := exec.CommandContext(ctx, node(t), filepath.Join(packages, "@modelcontextprotocol", "conformance", "dist", "index.js"),
 		"server", "--url", url+"/mcp", "--suite", "all", "--spec-version", version, "--output-dir", out)
-	// It ends with 1 when a check fails. Whether all are there is seen from the count.
+	// The suite exits with 1 when a check fails. The count of passed checks shows whether all of them ran.
 	text, runErr := suite.CombinedOutput()
 	files, err := filepath.Glob(filepath.Join(out, "server-*", "checks.json"))
 	if err != nil || len(files) == 0 {
@@ -136,8 +136,7 @@ func run(t *testing.T, url, version string) (results map[string][]result, passed
 
 var packages = filepath.Join("..", "..", "testdata", "npm-conformance", "node_modules")
 
-// node returns the node that is pinned beside the suite, which may need a newer
-// one than the system has.
+// node returns the path of the Node.js that is pinned with the suite, which may need a newer one than the system's.
 func node(t *testing.T) string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(packages, "node-*", "bin", "node"))

@@ -27,15 +27,14 @@ type diskFault struct {
 	name, tried string
 	errno       syscall.Errno
 	hits        func(operation) bool
-	limit       uint64 // in place of errno: no file may be written beyond so many bytes
+	limit       uint64 // in place of errno: the size in bytes beyond which no file may be written
 	says        *regexp.Regexp
-	// all is whether no write succeeds. On a full disk the small ones still do for
-	// which the log has room.
+	// all is whether every write fails. On a full disk, small writes still succeed if the log has room for them.
 	all bool
 }
 
-// sharedMemory reports whether a file holds memory that SQLite's processes share.
-// The kernel writes it back when it likes and tells nobody that it could not.
+// sharedMemory reports whether a file is the -shm file, memory that SQLite's processes share. The kernel writes it back
+// at any time, and reports no failure of that.
 func sharedMemory(name string) bool { return strings.HasSuffix(name, "-shm") }
 
 func diskFaults() []diskFault {
@@ -54,9 +53,9 @@ func diskFaults() []diskFault {
 	}
 }
 
-// BAD-INPUT 50: A full disk, a failing sync, a store that fails or hangs, a file moved or deleted
-// → Errors within a bound, one log line each, not ready; reads go on, but of no file that is gone.
-// A write is applied, refused, or of unknown outcome
+// BAD-INPUT 50: A full disk, a failing sync, a store that fails or hangs, a file moved or deleted → Errors in bounded
+// time, one log line each, not ready; reads go on, unless the file is gone. A write is applied, refused, or of unknown
+// outcome
 func TestDiskFails(t *testing.T) {
 	why := canMount(t)
 	for _, fault := range diskFaults() {
@@ -90,8 +89,8 @@ type brokenDisk struct {
 	path string // of the store
 	// fail begins or ends the fault for a fleet.
 	fail func(on bool, f *fleet)
-	// end ends the fleet, by a loss of power if the disk can have one, and returns the
-	// path of the store that is left.
+	// end ends the fleet, by a loss of power if the disk can simulate it, and returns the path of the store that is
+	// left.
 	end func(f *fleet) string
 }
 
@@ -129,8 +128,8 @@ func (f *fleet) limitFiles(t *testing.T, bytes uint64) {
 	}
 }
 
-// failAgainAndAgain has three processes write to a disk that fails and recovers so many times.
-// Some are killed while it fails. The last time the power goes soon after.
+// failAgainAndAgain has three processes write to a disk that fails and recovers a number of times. In some rounds all
+// processes are killed while the disk fails. After the last round they lose power or are killed.
 func failAgainAndAgain(t *testing.T, fault diskFault, times int, random *rand.Rand) *outcomes {
 	t.Helper()
 	d := fault.disk(t, random)
@@ -144,7 +143,7 @@ func failAgainAndAgain(t *testing.T, fault diskFault, times int, random *rand.Ra
 		for _, c := range f.clients {
 			reads(t, c.writer.Name, c.Chat)
 		}
-		checktest.Must(export(t, f.store))(t) // of a fresh process
+		checktest.Must(export(t, f.store))(t) // by a fresh process
 		if n == 0 && fault.all {
 			checkReady(t, f.web.url, http.StatusServiceUnavailable)
 		}
@@ -257,8 +256,8 @@ func writeAll(t *testing.T, clients []*faultClient, out *outcomes, fault diskFau
 	all.Wait()
 }
 
-// repeatUnknown repeats the writes whose outcome is unknown, which are now carried
-// out, and then makes one write with each client that must be carried out too.
+// repeatUnknown repeats, after the fault, each write whose outcome is unknown, and then makes a new write with each
+// client. All of them must succeed.
 func repeatUnknown(t *testing.T, clients []*faultClient, out *outcomes) {
 	t.Helper()
 	for _, c := range clients {
@@ -288,8 +287,8 @@ func checkReady(t *testing.T, url string, want int) (said string) {
 // A store is in one of these states when it becomes read-only.
 const (
 	inUse  = "in use"     // a process has it open
-	killed = "after kill" // none has; a log is left
-	closed = "closed"     // none has, and there is no log
+	killed = "after kill" // no process has it open; a log is left
+	closed = "closed"     // no process has it open, and there is no log
 )
 
 type readOnly func(t *testing.T) (path string, as *user, set func(on bool))
@@ -424,8 +423,8 @@ func (p permissions) readOnly(t *testing.T) (path string, as *user, set func(on 
 	}
 }
 
-// folderOfAUser returns a folder that belongs to a user whom permissions bind, which
-// is the one who runs the tests, unless that is root.
+// folderOfAUser returns a folder and a user who owns it and whom permissions bind: nobody if root runs the tests, else
+// the user who runs them (nil).
 func folderOfAUser(t *testing.T) (dir string, as *user) {
 	t.Helper()
 	dir = t.TempDir()

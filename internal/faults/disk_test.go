@@ -21,22 +21,21 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// disk is a file system in memory that knows what of it is on the disk. What
-// programs see is the page cache: every write, name and length. On the disk is
-// what was synced: a file's bytes and length by a sync of the file, a name in a
-// folder (made, renamed or removed) by a sync of the folder. The rest may get
-// there or not, see [disk.afterPowerLoss].
+// disk is a file system in memory that simulates a page cache above a disk. Programs see the page cache: every write,
+// name and length. On the disk is only what was synced: a file's bytes and length by a sync of the file, a name in a
+// folder (made, renamed or removed) by a sync of the folder. Other changes may get onto the disk or not, see
+// [disk.afterPowerLoss].
 type disk struct {
 	mu    sync.Mutex
 	root  *node
-	nodes uint64 // how many there have been, for inode numbers
+	nodes uint64 // how many nodes were made, for inode numbers
 
 	// fault returns the error of an operation; nil for a healthy disk.
 	fault func(operation) syscall.Errno
 	// syncTakes is how long each sync takes, in nanoseconds.
 	syncTakes atomic.Int64
-	// liesAbout says whether a sync of a file (or folder) is acknowledged without
-	// being done, which is what a program that leaves it out gets.
+	// liesAbout says whether a sync of a file (or folder) is acknowledged without being done, as if the program had
+	// left it out.
 	liesAbout func(folder bool) bool
 
 	changes int           // how many changes the disk has taken
@@ -47,9 +46,9 @@ type disk struct {
 type kind int
 
 const (
-	writes    kind = iota // bytes over others that are there
-	grows                 // bytes for which the file needs more of the disk
-	syncs                 // what was changed gets onto the disk
+	writes    kind = iota // bytes overwrite other bytes
+	grows                 // bytes are written beyond the end of the file
+	syncs                 // changes are put onto the disk
 	creates               // a file or folder is made
 	names                 // a name is changed or removed
 	truncates             // a file's length is set
@@ -75,8 +74,8 @@ type node struct {
 	links    int // how many names it has
 
 	data     []byte   // of a file, as programs see it
-	durable  []byte   // as it is on the disk
-	unsynced []change // since the last sync
+	durable  []byte   // of a file, as it is on the disk
+	unsynced []change // changes of a file since its last sync
 
 	entries         map[string]*node // of a folder, as programs see it
 	durableEntries  map[string]*node
@@ -87,11 +86,11 @@ func (n *node) isFolder() bool { return n.mode&syscall.S_IFMT == syscall.S_IFDIR
 
 type change struct {
 	offset int64
-	data   []byte // nil when the length was set, to offset
+	data   []byte // nil for a change that sets the length to offset
 }
 
-// renaming is what a change of a folder makes of names; nil removes one. The whole
-// of it gets onto the disk or nothing, as journals of file systems have it.
+// renaming is a change of a folder's names: the node that each name gets, nil for a removed name. It gets onto the disk
+// as a whole or not at all, as on a file system with a journal.
 type renaming map[string]*node
 
 func (d *disk) newNode(mode uint32) *node {
@@ -103,7 +102,7 @@ func (d *disk) newNode(mode uint32) *node {
 	return n
 }
 
-// allow returns whether an operation can be done now. The caller holds d.mu.
+// allow counts an operation that changes the disk, and returns its error, 0 for none. The caller holds d.mu.
 func (d *disk) allow(op operation) syscall.Errno {
 	if d.isDead() {
 		return syscall.EIO
@@ -186,9 +185,8 @@ func resize(data []byte, length int64) []byte {
 	return append(data, make([]byte, length-int64(len(data)))...)
 }
 
-// sync puts a file's bytes, or a folder's names, onto the disk. When it fails, what
-// it was to put there never gets there, though programs go on seeing it: Linux
-// takes pages for clean that it could not write.
+// sync puts a file's bytes, or a folder's names, onto the disk. When it fails, these changes never get onto the disk,
+// though programs go on seeing them: Linux marks pages as clean that it could not write.
 func (d *disk) sync(n *node, name string) syscall.Errno {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -280,11 +278,11 @@ func (d *disk) move(folder *node, from, to string) syscall.Errno {
 	return d.rename(folder, operation{names, from, n.isFolder()}, renaming{from: nil, to: n})
 }
 
-// luck is what the power loss leaves of what was not synced.
+// luck decides which changes that were not synced survive a power loss.
 type luck struct {
 	// chance is how likely each change got onto the disk by itself: 0 for none.
 	chance float64
-	// sector is how many bytes get there together.
+	// sector is how many bytes get onto the disk together.
 	sector int64
 	random *rand.Rand
 }
@@ -293,8 +291,8 @@ func (l luck) String() string {
 	return fmt.Sprintf("%.0f %% of unsynced changes in sectors of %d bytes", 100*l.chance, l.sector)
 }
 
-// afterPowerLoss returns the disk as a machine finds it that starts again: what was
-// synced, and what of the rest luck left.
+// afterPowerLoss returns the disk as the machine finds it when it starts again: what was synced, and the other changes
+// that survive by l.
 func (d *disk) afterPowerLoss(l luck) *disk {
 	d.cut()
 	d.mu.Lock()
@@ -330,8 +328,8 @@ func survivor(n *node, l luck, found map[*node]*node) *node {
 	return s
 }
 
-// leave returns the bytes that are left of a file: each sector, and the length, as it was at
-// some moment of its own.
+// leave returns the bytes that are left of a file. Each sector, and the length, is as it was at a random moment of its
+// own since the last sync.
 func (l luck) leave(n *node) []byte {
 	moment := func() int {
 		if l.random.Float64() < l.chance {
@@ -379,9 +377,8 @@ func (n *node) copyTo(path string) error {
 	return nil
 }
 
-// mounted is a disk that programs use as a file system. Only other processes may:
-// a page of a mapped file that the test itself waited for would stop the threads
-// that have to bring it.
+// mounted is a disk that programs use as a file system. Only other processes may use it: a test that waits for a page
+// of a mapped file would stop its own threads that have to bring the page.
 type mounted struct {
 	*disk
 	dir    string
@@ -406,7 +403,7 @@ func canMount(t *testing.T) string {
 
 func mount(t *testing.T, d *disk) (*mounted, error) {
 	dir := t.TempDir()
-	// Nothing changes but through this kernel, so it may keep what it knows.
+	// All changes come through this kernel, so it may cache names and attributes.
 	forever := time.Hour
 	server, err := fs.Mount(dir, &inode{disk: d, node: d.root}, &fs.Options{
 		EntryTimeout: &forever, AttrTimeout: &forever,
@@ -473,7 +470,7 @@ func (i *inode) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) s
 	return 0
 }
 
-// Setattr sets a file's length and when it was changed; what else may be set is not kept.
+// Setattr sets a file's length and its modification time; other attributes are not kept.
 func (i *inode) Setattr(ctx context.Context, f fs.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
 	if length, ok := in.GetSize(); ok {
 		if errno := i.disk.truncate(i.node, i.name(), int64(length)); errno != 0 {

@@ -21,9 +21,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// BAD-INPUT 52: a newer program makes the store one of its own version while a server has
-// it open, also with other tables: agents, pages and /readyz say so, and no command that
-// reads changes it.
+// BAD-INPUT 52: while a server has a store open, a newer program gives the store its version, and later other tables,
+// too: agents, pages and /readyz say so, and no command changes the store.
 func TestNewerBeside(t *testing.T) {
 	for name, begin := range newStores() {
 		t.Run(name, func(t *testing.T) {
@@ -65,7 +64,7 @@ func TestNewerBeside(t *testing.T) {
 			before := content()
 			for _, args := range []string{"lists", "show", "history plan", "today", "check", "export", "backup " + filepath.Join(t.TempDir(), "b"), "prune --dry-run", "serve --addr 127.0.0.1:0"} {
 				if !isFile && strings.HasPrefix(args, "backup") {
-					continue // pg_dump does it
+					continue // PostgreSQL is backed up by pg_dump
 				}
 				if printed, err := onStore(store, strings.Fields(args)...); err == nil || !strings.Contains(printed, "todo-mcp") || !strings.Contains(printed, "version") {
 					t.Errorf("%s: %v %s", args, err, printed)
@@ -78,11 +77,11 @@ func TestNewerBeside(t *testing.T) {
 	}
 }
 
-// restrict matches the lines of a dump that are others each time.
+// restrict matches the lines that differ in each dump.
 var restrict = regexp.MustCompile(`(?m)^\\(un)?restrict .*`)
 
-// A server whose account on PostgreSQL has no more rights than docs/operations.md gives
-// it makes nothing, and does everything.
+// A PostgreSQL account without rights cannot make the schema. With only the rights that docs/operations.md gives,
+// servers and commands can do everything.
 func TestLeastRights(t *testing.T) {
 	grants := pageOf(t, "Backup and restore", "sql")
 	address, _ := newPostgres(t)
@@ -168,8 +167,8 @@ func TestPruneInSteps(t *testing.T) {
 	}
 }
 
-// Every metric and every operation of the store that an alert or the operator's page
-// names is there. A server on PostgreSQL with an audit log has them all.
+// A server on PostgreSQL with an audit log has every metric, and every operation of the store, that an alert or
+// docs/operations.md names.
 func TestMetricsOfAlertsExist(t *testing.T) {
 	store, _ := newPostgres(t)
 	s := mustServe(t, "--store", store, "--audit-log", filepath.Join(t.TempDir(), "audit.log"))
@@ -195,11 +194,11 @@ func TestMetricsOfAlertsExist(t *testing.T) {
 	}
 }
 
-// noMetrics are a metric that the operator's page says is not there, and the schema in
-// PostgreSQL.
+// noMetrics are names that only look like missing metrics: one that docs/operations.md says is not there, and the
+// schema in PostgreSQL.
 var noMetrics = map[string]bool{"mcp_server_session_duration_seconds": true, "todo_mcp": true}
 
-// BAD-INPUT 53
+// BAD-INPUT 53: a server waits for its database at its start, and serves again after the database crashed.
 func TestDatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	address, database := newPostgres(t)
@@ -220,7 +219,7 @@ func TestDatabaseIsAway(t *testing.T) {
 	chat := s.session(t, "")
 	chat.Writes("p:A p:B")
 	checktest.Check(t, database.Stop("immediate"))
-	for range 2 { // of the first one the connection broke, the second one finds nobody
+	for range 2 { // the first call meets a broken connection, the second no server
 		told := checktest.Must(chat.Try("TodoWrite", `{"todos":[{"content":"C","status":"pending","activeForm":"c"}]}`))(t).Refused()
 		if told == nil || strings.Contains(told.Error(), database.Socket()) || strings.Contains(told.Error(), "user=") {
 			t.Errorf("an agent is told %v", told)
@@ -250,7 +249,7 @@ func (s *serving) refusesWrites(t *testing.T, chat *servertest.Chat, says string
 	checkReady(t, s.url, http.StatusServiceUnavailable)
 }
 
-// BAD-INPUT 75
+// BAD-INPUT 75: a server refuses writes once its store, or the store's log (-wal), was truncated.
 func TestTruncatedStore(t *testing.T) {
 	for suffix, says := range map[string]string{"": "restore a copy", "-wal": "restore a backup"} {
 		file, s, chat := newStore(t)
@@ -259,8 +258,8 @@ func TestTruncatedStore(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 50: a server whose store was moved away or removed makes no new one: it refuses, and
-// says why, until the store is back or a backup is restored.
+// BAD-INPUT 50: a server whose store was moved away or removed makes no new store. It refuses writes, and says why,
+// until the store is back or a backup is restored.
 func TestStoreMovedAway(t *testing.T) {
 	file, s, chat := newStore(t)
 	dir := filepath.Dir(file)
@@ -287,8 +286,8 @@ func TestStoreMovedAway(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 134: The lists are taken away and restored while servers run, also from another
-// cluster's dump → Meanwhile 503; then all goes on, and new writes count as newer
+// BAD-INPUT 134: The schema is dropped and restored while servers run, also from another cluster's dump → Meanwhile
+// 503; then all goes on, and new writes count as newer
 func TestRestoredUnderServers(t *testing.T) {
 	dump := filepath.Join(t.TempDir(), "todo.dump")
 	other, _ := beginPostgres(t)
@@ -332,7 +331,7 @@ func exportDump(t *testing.T, store, file string) {
 	command(t, nil, "pg_dump", "--format=custom", "--schema=todo_mcp", "--file="+file, store)
 }
 
-// seenSoon checks that a stream has a text before a watcher would look anyway.
+// seenSoon checks that a stream sends a text within two seconds, before a watcher that got no notice would look.
 func seenSoon(t *testing.T, watch *servertest.Events, text string) {
 	t.Helper()
 	from := time.Now()

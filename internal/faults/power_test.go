@@ -24,8 +24,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// storePath is where the store of a fresh account is on a disk: three folders that
-// are not there yet.
+// storePath is the path of the store on a disk. Its three folders do not exist on a fresh account.
 const storePath = "a/b/c/todos.db"
 
 // BAD-INPUT 49: kill -9 or loss of power while writing, also in a new folder → Every acknowledged
@@ -38,8 +37,8 @@ func TestPowerLoss(t *testing.T) {
 	for _, c := range []struct {
 		name, tried string
 		rounds      int // disks
-		losses      int // power losses of each
-		most        int // the change of a run at which the power goes, at the most
+		losses      int // power losses of each disk
+		most        int // the power goes at a random change of a run, at this one at the latest
 	}{
 		{"fresh account", "power goes while the store and 3 folders above it are made", size(4, 150), 2, 600},
 		{"store in use", "power goes while 2 processes write, again and again on one disk", size(1, 15), size(3, 20), 900},
@@ -66,8 +65,8 @@ func TestPowerLoss(t *testing.T) {
 	}
 }
 
-// losePower writes to a disk until the power goes at a change of it. It returns the disk that is
-// left, and how many of all acknowledged writes are not on it.
+// losePower writes to a disk until the power goes, at the change of the disk with a given number. It returns the disk
+// that is left, and how many of all acknowledged writes are not on it.
 func losePower(t *testing.T, d *disk, l luck, change int, writers []*writer, acks *journal) (left *disk, lost int) {
 	t.Helper()
 	writeUntilPowerGoes(t, d, change, writers, acks)
@@ -129,8 +128,8 @@ func writeWhilePowered(t *testing.T, d *disk, connect func() (*agent, error), w 
 	}
 }
 
-// The check finds it when a disk loses acknowledged writes: of a program that does not sync its
-// log, or the names that lead to its store.
+// The check finds that acknowledged writes are lost on a disk that ignores syncs of files, or of folders: this is what
+// a program that leaves out these syncs would get.
 func TestPowerLossIsFound(t *testing.T) {
 	if why := canMount(t); why != "" {
 		notRun(t, "power loss, check of the check", why)
@@ -148,7 +147,7 @@ func TestPowerLossIsFound(t *testing.T) {
 		checktest.Check(t, d.afterPowerLoss(luck{0, 4096, rand.New(rand.NewPCG(1, 1))}).root.copyTo(dir))
 		h, err := export(t, "sqlite:"+filepath.Join(dir, storePath))
 		if err != nil {
-			h = nil // what is left is not even a store
+			h = nil // no store is left
 		}
 		if lost := h.Lost(acks.Acks); len(lost) == 0 || acks.Len() == 0 {
 			t.Errorf("%s not synced: of %d acknowledged writes none is lost: the check is blind", name, acks.Len())
@@ -156,8 +155,7 @@ func TestPowerLossIsFound(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 49: what a hook was told before it ended is on the lists after the power went, also
-// on a fresh account.
+// BAD-INPUT 49: an event that a hook took before it ended is on the lists after a power loss, also on a fresh account.
 func TestHookPowerLoss(t *testing.T) {
 	if why := canMount(t); why != "" {
 		notRun(t, "power loss, hooks", why)
@@ -174,7 +172,7 @@ func TestHookPowerLoss(t *testing.T) {
 		l := luck{[]float64{0, 0.5, 1}[random.IntN(3)], 4096, random}
 		checktest.Check(t, d.afterPowerLoss(l).root.copyTo(dir))
 		out, err := exec.Command(program, "export", "--store", "sqlite:"+filepath.Join(dir, storePath)).CombinedOutput()
-		if err != nil && told > 0 { // before the first there may be nothing to export
+		if err != nil && told > 0 { // before the first hook ends there may be nothing to export
 			t.Fatalf("round %d, with %s: %v: %s", round, l, err, out)
 		}
 		for n := range told {
@@ -188,8 +186,8 @@ func TestHookPowerLoss(t *testing.T) {
 	report.Add(t, total)
 }
 
-// tellHooks tells hooks of one change after the other until the power goes, and returns how
-// many had ended before.
+// tellHooks runs up to 40 hooks one after the other, each with a change of a plan, until the power goes. It returns how
+// many hooks ended before that.
 func tellHooks(t *testing.T, d *disk, random *rand.Rand) (told int) {
 	t.Helper()
 	m := checktest.Must(mount(t, d))(t)
@@ -216,7 +214,7 @@ func tellHook(t *testing.T, store string, n int) {
 	checktest.Check(t, c.Run())
 }
 
-// BAD-INPUT 49
+// BAD-INPUT 49: processes on one file are killed again and again while they write.
 func TestKilled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store", "todos.db")
 	var acks journal
@@ -271,8 +269,8 @@ func writeUntilKilled(t *testing.T, path, list string, w *writer, acks *journal,
 	return nil
 }
 
-// D5: agents of processes on stdio and over HTTP, on one file, share the steps of a list. What the
-// agent has whose process is killed, another one takes.
+// D5: agents of processes on stdio and over HTTP share the steps of a list in one file. When an agent's process is
+// killed, another agent can take its step.
 func TestClaims(t *testing.T) {
 	store := "sqlite:" + filepath.Join(t.TempDir(), "todos.db")
 	var chats []*servertest.Chat
@@ -305,8 +303,8 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// piped is a server on stdio that a shell starts with its pipe as 3 and 4. The other ends stay
-// with the test, as with another child of the client.
+// piped is a server on stdio that a shell starts, with its ends of two pipes as descriptors 3 and 4. The test holds the
+// other ends open when the shell has ended, as another child of the client would.
 type piped struct {
 	*testing.T
 	shell *exec.Cmd
@@ -359,8 +357,8 @@ func (p piped) ends() {
 	}
 }
 
-// BAD-INPUT 164: On stdio: only the process that started the server ends; SIGHUP → The server goes
-// on; it ends, unless nohup started it
+// BAD-INPUT 164: On stdio: only the server's launcher ends; SIGHUP → The server goes on; SIGHUP ends it, unless nohup
+// started it
 func TestServerEndsWithItsClient(t *testing.T) {
 	t.Run("a launcher, nohup", func(t *testing.T) {
 		p := startPiped(t, `nohup "$0" stdio <&3 >&4 2>nohup.err & echo $! >pid`)
@@ -373,7 +371,7 @@ func TestServerEndsWithItsClient(t *testing.T) {
 		p.ends()
 	})
 	t.Run("SIGHUP", func(t *testing.T) {
-		// A program that these tests start ignores the signal if they were started so, as by nohup.
+		// If these tests run under nohup, programs that they start ignore SIGHUP, unless the tests handle it.
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 		defer signal.Reset(syscall.SIGHUP)
 		p := startPiped(t, `exec "$0" stdio <&3 >&4`)

@@ -176,10 +176,10 @@ func export(t *testing.T, store string) (history, error) {
 	return programtest.Export(program, t.TempDir(), nil, store)
 }
 
-// checkStore checks the file at path after a fault, which no process has open: a
-// fresh process, in a folder and as a user, reads every acknowledged write, no revision is
-// missing, no write is there in part, and the file is whole. It returns how many writes were
-// lost. A file that is not there has none: the fault came before it was made.
+// checkStore checks the file at path after a fault; no process may have the file open. A fresh process, in a folder and
+// as a user, must read every acknowledged write; no revision may be missing, no write may be there in part, and the
+// file must be whole. It returns the history and how many writes were lost. A missing file has no writes: the fault
+// came before it was made.
 func checkStore(t *testing.T, dir string, as *user, path string, acks []acknowledged) (history, int) {
 	t.Helper()
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) { // export refuses such a path
@@ -195,8 +195,8 @@ func checkStore(t *testing.T, dir string, as *user, path string, acks []acknowle
 	return h, h.Check(t, acks)
 }
 
-// checkIntegrity checks a copy: SQLite maps a file into memory, and if this process were also the
-// file system of the file, it could stop itself for ever at a page that is read while Go stops the world.
+// checkIntegrity checks a copy of the file. SQLite maps a file into memory: if this process also serves the file's file
+// system, it may deadlock on a page that is read while Go stops the world.
 func checkIntegrity(t *testing.T, path string) {
 	t.Helper()
 	at := filepath.Join(t.TempDir(), "copy.db")

@@ -44,8 +44,8 @@ func commandAs(t *testing.T, as *user, in []byte, name string, args ...string) [
 	return out
 }
 
-// newPostgres starts a PostgreSQL of the test's own and returns the address of an empty
-// database in it. Close removes it as the loss of its disk does.
+// newPostgres starts a PostgreSQL of the test's own and returns the address of an empty database in it. Closing the
+// server removes all its data, as the loss of its disk does.
 func newPostgres(t *testing.T) (address string, server *postgrestest.Server) {
 	t.Helper()
 	server = checktest.Must(postgrestest.New())(t)
@@ -53,8 +53,8 @@ func newPostgres(t *testing.T) (address string, server *postgrestest.Server) {
 	return checktest.Must(server.NewDatabase())(t), server
 }
 
-// beginPostgres is newPostgres with a server that has had many transactions: a new
-// one, into which it is restored and which begins below 1,000, counts them anew.
+// beginPostgres is newPostgres with a server that has had 5,000 transactions. The server into which its backup is
+// restored numbers its own transactions from less than 1,000.
 func beginPostgres(t *testing.T) (address string, lose func()) {
 	t.Helper()
 	address, server := newPostgres(t)
@@ -64,11 +64,11 @@ func beginPostgres(t *testing.T) (address string, lose func()) {
 
 // drill is a way to back a store up and to restore it, as docs/operations.md says.
 type drill struct {
-	// begin returns the place of a new store, and what removes it.
+	// begin returns the address of a new store, and a function that removes it.
 	begin func(t *testing.T) (store string, lose func())
 	// backUp copies a store that is in use to a file.
 	backUp func(t *testing.T, store, file string)
-	// restore makes a store of the file, where there was none, and returns its place.
+	// restore makes a new store from the file, and returns its address.
 	restore func(t *testing.T, file string) (store string)
 }
 
@@ -86,8 +86,8 @@ func importElsewhere(t *testing.T, file string) (store string) {
 	return store
 }
 
-// fileDrill is the drill of a file whose server is a service, with an account of its own.
-// byService is whether that has the commands run, too.
+// fileDrill is the drill of a SQLite file whose server is a service with an account of its own. byService is whether
+// the commands run with that account, too.
 func fileDrill(byService bool) drill {
 	var operator *user
 	return drill{
@@ -130,8 +130,8 @@ func giveToOwner(t *testing.T, file string) {
 	}
 }
 
-// ownerOf returns the account of the service whose folder a store is in; nil if that is
-// the one of the tests.
+// ownerOf returns the account that owns the folder of a SQLite store; nil if that is the account of the tests, or for
+// another store.
 func ownerOf(t *testing.T, store string) *user {
 	t.Helper()
 	file, isFile := strings.CutPrefix(store, "sqlite:")
@@ -190,8 +190,8 @@ func (w *writing) await(t *testing.T, n int) []acknowledged {
 	return w.acks.All()
 }
 
-// BAD-INPUT 93: The store's disk is lost; there is a backup made while agents wrote → It has every
-// write acknowledged before it began; sessions and names go on
+// BAD-INPUT 93: The store's disk is lost after a backup made while agents wrote → The backup has every write
+// acknowledged before it began; sessions and names go on
 func TestRestoreDrill(t *testing.T) {
 	for name, d := range map[string]drill{
 		"SQLite, backup by the service": fileDrill(true),
@@ -205,7 +205,7 @@ func TestRestoreDrill(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // it waits for databases to begin
+			t.Parallel() // the test waits for databases to start
 			store, lose := d.begin(t)
 			s := checktest.Must(newServing(t, ownerOf(t, store), "--store", store))(t)
 			w := startWriting(t, s)
@@ -237,8 +237,8 @@ func TestRestoreDrill(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 136: `backup --restore` while servers use the store; from a damaged copy → All goes on
-// with the copy, open pages too; nothing is changed
+// BAD-INPUT 136: `backup --restore` while servers run; from a damaged copy → Servers and open pages go on with the
+// copy; a damaged one changes nothing
 func TestBackupRestoredUnderServers(t *testing.T) {
 	dir := t.TempDir()
 	store, file := "sqlite:"+filepath.Join(dir, "todo.db"), filepath.Join(dir, "backup.db")
@@ -285,8 +285,8 @@ func TestBackupRestoredUnderServers(t *testing.T) {
 	report.Add(t, programtest.Row{Fault: "backup restored under servers", Tried: "two servers with a page open; from a damaged copy first", Times: "once", Acknowledged: 3})
 }
 
-// noCopies makes files that are not copies of a store; one is the beginning of a copy. It returns
-// parts of the error expected for each, by the file's name.
+// noCopies makes files that are not copies of a store; two are the beginning of one. It returns by path the error that
+// is expected for each, its parts separated by *.
 func noCopies(t *testing.T, dir, whole string) map[string]string {
 	t.Helper()
 	content := checktest.Must(os.ReadFile(whole))(t)
@@ -310,8 +310,8 @@ func noCopies(t *testing.T, dir, whole string) map[string]string {
 	return wrong
 }
 
-// checkSessionsContinue checks that sessions go on with the lists of their names, that who
-// watches is shown it, and that what is written counts as newer than what was restored.
+// checkSessionsContinue checks that sessions go on with their named lists in a restored store, that watchers see what
+// the sessions write, and that these writes count as newer than what was restored.
 func checkSessionsContinue(t *testing.T, store string, clients []*servertest.Chat) {
 	t.Helper()
 	s := checktest.Must(newServing(t, ownerOf(t, store), "--store", store))(t)
@@ -332,8 +332,8 @@ func checkSessionsContinue(t *testing.T, store string, clients []*servertest.Cha
 	}
 }
 
-// takeKey returns the key of sessions in hexadecimal, which is not in every backup of lists,
-// and giveKey gives it to a restored store.
+// takeKey returns, in hexadecimal, the key that signs sessions, and giveKey gives it to a restored store: some kinds of
+// backup leave it out.
 func takeKey(t *testing.T, store string) (key string) {
 	t.Helper()
 	file, isFile := strings.CutPrefix(store, "sqlite:")
@@ -372,8 +372,8 @@ func succeeds(t *testing.T, store, line string) {
 	}
 }
 
-// damageRow changes the body of a list's revision behind the store's back: a letter in
-// SQLite, where each row has a checksum, and half of it in PostgreSQL.
+// damageRow changes the body of a list's revision without the program. In SQLite, where each row has a checksum, it
+// makes each 0 a 1; in PostgreSQL it cuts the body to 40 characters.
 func damageRow(t *testing.T, store, list string, revision int) {
 	t.Helper()
 	file, isFile := strings.CutPrefix(store, "sqlite:")
@@ -397,9 +397,9 @@ func pageOf(t *testing.T, section, language string) string {
 	return commands[1]
 }
 
-// BAD-INPUT 130: Flipped bits: a row whose checksum does not fit → It is left out and
-// [said](../operations.md#damage); all else goes on. `check` reads every row; `restore`, or
-// `export --keep-going` and `import`, mend
+// BAD-INPUT 130: Flipped bits: a row's checksum does not fit → The row is left out and
+// [reported](../operations.md#damage); all else goes on. `check` reads every row; `restore`, or `export --keep-going`
+// and `import`, mend
 func TestDamagedRow(t *testing.T) {
 	for name, begin := range newStores() {
 		t.Run(name, func(t *testing.T) {
@@ -418,7 +418,7 @@ func TestDamagedRow(t *testing.T) {
 			newest, earlier := ids[4], ids[7]
 			damageRow(t, store, newest, 3)
 			damageRow(t, store, earlier, 2)
-			s.Kill() // what it saved last it still has
+			s.Kill() // the process would still have the newest states in memory
 			s = mustServe(t, "--store", store)
 			says := func(command, text string) {
 				t.Helper()
@@ -441,7 +441,7 @@ func TestDamagedRow(t *testing.T) {
 					t.Errorf("%s: %d %s", c.path, status, text)
 				}
 			}
-			for _, i := range []int{3, 4, 7} { // one of each kind goes on
+			for _, i := range []int{3, 4, 7} { // an undamaged list, and the two damaged ones
 				chats[i].At(s.endpoint("")).Writes("p:Step " + fmt.Sprint(i) + " two p:Three")
 			}
 			succeeds(t, store, "restore "+newest+" 1")
@@ -476,7 +476,7 @@ func newStores() map[string]func(t *testing.T) (store string) {
 	}
 }
 
-// follow runs the commands of a page one after the other; check may find what is wrong.
+// follow runs the commands of a page one after the other. All must succeed but the first `check`, which finds damage.
 func follow(t *testing.T, commands string, environment ...string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -25,8 +25,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// stopTimeout is the default of the setting, and stopGrace what a process may take
-// beyond it to write, close and end.
+// stopTimeout is how long calls in progress may take once a process is told to end, and stopGrace what the process may
+// take beyond that to write, close and end.
 const (
 	stopTimeout = 8 * time.Second
 	stopGrace   = 2 * time.Second
@@ -41,8 +41,8 @@ func TestStopUnderLoad(t *testing.T) {
 	stopping{"SIGTERM on stdio", stopAgents, rounds, calls, 0}.run(t)
 }
 
-// BAD-INPUT 58: the same, on a disk of which each sync takes longer than some calls have
-// time for: the process ends when the sync does that it is in.
+// BAD-INPUT 58: the same, on a disk where each sync takes longer than some calls have time for: the process ends as
+// soon as the sync in progress ends.
 func TestStopOnSlowDisk(t *testing.T) {
 	if why := canMount(t); why != "" {
 		notRun(t, "SIGTERM on a slow disk", why)
@@ -64,7 +64,7 @@ type inFlight struct {
 	outcomes
 	slowest   time.Duration // from the signal to the end of the process
 	slow      *mounted      // a disk that becomes slow, or nil
-	syncTakes time.Duration // there
+	syncTakes time.Duration // on that disk
 }
 
 func (s stopping) run(t *testing.T) {
@@ -127,8 +127,8 @@ func (f *inFlight) end(t *testing.T, p *process, signalled time.Time) {
 	f.slowest = max(f.slowest, time.Since(signalled))
 }
 
-// stopServing sends calls in twenty sessions to a server that cannot write, so that all are in
-// flight, has it end, and lets it write once it listens no more.
+// stopServing sends calls in twenty sessions to a server whose store is locked or slow, so that all calls are in
+// flight. It then tells the server to end, and unlocks the store once the server no longer listens.
 func stopServing(t *testing.T, path string, calls int, out *inFlight) {
 	t.Helper()
 	s := mustServe(t, "--store", "sqlite:"+path)
@@ -165,7 +165,7 @@ func stopServing(t *testing.T, path string, calls int, out *inFlight) {
 	s.awaitBegun(calls)
 	signalled := time.Now()
 	checktest.Check(t, s.Terminate())
-	for { // until it has taken the signal
+	for { // until the server no longer listens
 		c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
 		if err != nil {
 			break
@@ -175,14 +175,14 @@ func stopServing(t *testing.T, path string, calls int, out *inFlight) {
 	release()
 	all.Wait()
 	out.end(t, s.process, signalled)
-	// Some requests may be read and not yet begun when the signal comes.
+	// When the signal comes, the server may have read some requests and not begun them.
 	if n := len(out.unknown); n > calls/10 && out.slow == nil {
 		t.Errorf("%d of %d calls that the server had were not answered", n, calls)
 	}
 }
 
-// once makes a call beside others of the same session. It sends on sent when the
-// request is out, or has failed.
+// once makes a call beside others of the same session. It sends to the channel sent when the request is written, or has
+// failed.
 func once(c *servertest.Chat, id int, tool, args string, sent chan<- struct{}) (servertest.Answer, error) {
 	out := sync.OnceFunc(func() { sent <- struct{}{} })
 	defer out()
@@ -190,8 +190,8 @@ func once(c *servertest.Chat, id int, tool, args string, sent chan<- struct{}) (
 	return c.Send(httptrace.WithClientTrace(context.Background(), trace), servertest.Call(id, tool, args))
 }
 
-// awaitBegun waits until the server has begun so many requests: each has two goroutines then. It never
-// answers those that it has not begun when it is told to end.
+// awaitBegun waits until the server has begun a number of requests, by its goroutines: two for each. Requests that it
+// has not begun when it is told to end are never answered.
 func (s *serving) awaitBegun(requests int) {
 	goroutines := regexp.MustCompile(`(?m)^go_goroutines ([0-9]+)$`)
 	for begun := 0; begun < 2*requests; {
@@ -273,9 +273,8 @@ func get(url string) (status int, body string) {
 	return res.StatusCode, string(data)
 }
 
-// BAD-INPUT 58: with --drain a server that is told to end says at once that it is not ready, and
-// goes on taking calls for that long, on connections that do not stay. Then it exits without an
-// error.
+// BAD-INPUT 58: with --drain, a server that is told to end says at once that it is not ready. For the time of --drain
+// it takes calls, and closes the connection after each. Then it exits without an error.
 func TestDrain(t *testing.T) {
 	const drain = 2 * time.Second
 	s := mustServe(t, "--store", "memory", "--drain", "2", "--admin-addr", "127.0.0.1:0")
@@ -307,7 +306,7 @@ func TestDrain(t *testing.T) {
 	report.Add(t, row{Fault: "SIGTERM with --drain 2", Tried: "calls", Times: "once", Acknowledged: taken, Notes: "exit 0 after " + took.Round(10*time.Millisecond).String()})
 }
 
-// BAD-INPUT 58: a second signal ends a server that drains at once, as Ctrl-C twice.
+// BAD-INPUT 58: a second signal ends a draining server at once, as a second Ctrl-C does.
 func TestTwoSignals(t *testing.T) {
 	s := mustServe(t, "--store", "memory", "--drain", "3600")
 	checktest.Check(t, s.Terminate())

@@ -27,8 +27,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// WithFiles returns the event with what the host's file of the chat, the folder's Git repository and the
-// environment add to it. It must run on the machine of the chat.
+// WithFiles returns the event with additions from the host's file of the chat, the folder's Git repository and the
+// environment. It must run on the machine of the chat.
 func (e Event) WithFiles(getenv func(string) string) Event {
 	switch strings.ToLower(e.Name) {
 	case "sessionstart":
@@ -80,7 +80,7 @@ func (e Event) endsWithPlan() bool {
 	return bytes.Contains(data[max(0, turn):], []byte(`"item":{"type":"Plan"`))
 }
 
-// failure returns why the last turn in the end of a chat's file failed, and when; empty if it succeeded or
+// failure returns why and when the last turn in the end of a chat's file failed; no text if the turn did not fail or
 // still runs. Gemini CLI has the failure on a line of its own, Codex on the line that ends the turn.
 func failure(file []byte) (text string, at time.Time) {
 	for _, data := range slices.Backward(bytes.Split(file, []byte("\n"))) {
@@ -94,11 +94,11 @@ func failure(file []byte) (text string, at time.Time) {
 			}
 		}
 		if json.Unmarshal(data, &line, json.MatchCaseInsensitiveNames(true), jsontext.AllowInvalidUTF8(true)) != nil {
-			continue // the first line is cut
+			continue // the first line may be cut off, the last half written
 		}
 		switch {
 		case line.Type == "error":
-			_ = json.Unmarshal(line.Content, &text, jsontext.AllowInvalidUTF8(true)) // if it is no string, the cause stays empty
+			_ = json.Unmarshal(line.Content, &text, jsontext.AllowInvalidUTF8(true)) // no string: text stays empty
 			return text, line.At
 		case line.Payload.Type == "task_complete":
 			return line.Payload.Error.Message, line.At
@@ -152,7 +152,7 @@ func readSmall(path string) string {
 	return strings.TrimSpace(string(readFile(path, 4096, false)))
 }
 
-// session is a file in which Claude Code says what one of its processes does, or a failed turn of Codex.
+// session is the content of a file in which Claude Code says what one of its processes does, or a failed turn of Codex.
 type session struct {
 	Process    int    `json:"pid"`
 	ID         string `json:"sessionId"`
@@ -165,12 +165,12 @@ type session struct {
 
 const (
 	lookEvery      = time.Second // how often the files are looked at
-	maxSessions    = 1000        // how many of them at most
-	maxSessionFile = 64 << 10    // how much of each is read, in bytes
+	maxSessions    = 1000        // the most files of one host that are looked at
+	maxSessionFile = 64 << 10    // how many bytes of each are read
 )
 
-// FollowSessions records, until ctx ends, what hosts do not tell hooks: that a person interrupted a question of Claude
-// Code or approved a command, and that Codex' model failed. It reads the hosts' own files and writes none.
+// FollowSessions records, until ctx ends, the events that hosts report to no hook: that a person interrupted a question
+// of Claude Code or approved a command, and that Codex' model failed. It reads the hosts' own files and writes none.
 func FollowSessions(ctx context.Context, getenv func(string) string, lists board.Lists) {
 	home := cmp.Or(getenv("HOME"), getenv("USERPROFILE"))
 	claude := cmp.Or(getenv("CLAUDE_CONFIG_DIR"), filepath.Join(home, ".claude"))
@@ -188,8 +188,8 @@ func FollowSessions(ctx context.Context, getenv func(string) string, lists board
 // sessions has the modification time of each file that was read.
 type sessions map[string]time.Time
 
-// look reads the files that changed since the last look, and records what they say. read returns the content of a file,
-// without an ID if there is nothing to record. A file that could not be read or recorded is read again at the next look.
+// look calls read for each file that changed since the last look, and records the result; a result without an ID says
+// that there is nothing to record. A file that could not be read or recorded is read again at the next look.
 func (s sessions) look(ctx context.Context, lists board.Lists, files []string, read func(path string) (now session, err error)) {
 	for _, path := range files[:min(len(files), maxSessions)] {
 		info, err := os.Lstat(path)
@@ -206,7 +206,7 @@ func (s sessions) look(ctx context.Context, lists board.Lists, files []string, r
 	}
 }
 
-// lookAtClaudeCode records what the files of Claude Code in its folder say.
+// lookAtClaudeCode records the states in the session files below home, the folder of Claude Code.
 func (s sessions) lookAtClaudeCode(ctx context.Context, home string, lists board.Lists) {
 	s.look(ctx, lists, within(home, "sessions/*.json"), func(path string) (now session, err error) {
 		return now, json.Unmarshal(readFile(path, maxSessionFile, false), &now, jsontext.AllowInvalidUTF8(true))
@@ -222,8 +222,8 @@ func within(folder, pattern string) (paths []string) {
 	return paths
 }
 
-// lookAtCodex records which of Codex' open chats ended a turn with a failure, from files in a folder for each day. The id
-// of a chat, a UUID of version 7, says on which day it began.
+// lookAtCodex records which of Codex' open chats ended a turn with a failure. Their files are in a folder for each day.
+// The id of a chat, a UUID of version 7, contains the time at which the chat began.
 func (s sessions) lookAtCodex(ctx context.Context, home string, lists board.Lists) {
 	open := within(home, "thread-writer-locks/*-*.lock")
 	for _, lock := range open[:min(len(open), maxSessions)] {
@@ -274,13 +274,13 @@ func (s session) tell(ctx context.Context, lists board.Lists) error {
 }
 
 const (
-	sessionTime    = time.Second // how long the database of a session is read
+	sessionTime    = time.Second // how long reading the database of a session may take
 	maxSession     = 64 << 20    // the maximum size of its file, in bytes
 	maxSessionText = 1 << 20     // the maximum length of a value, and of all items, in bytes
 )
 
 // WithTodos returns an event of Copilot CLI's tool sql with the whole todo list as its input. The agent writes the list
-// by SQL into the database of its session, which is only read. Other events are returned unchanged.
+// by SQL into the database of its session, which WithTodos only reads. Other events are returned unchanged.
 func (e Event) WithTodos(ctx context.Context, getenv func(string) string) (Event, error) {
 	isQuery := e.Tool == "sql" && strings.Contains(strings.ToLower(string(e.Input)), "todo")
 	if !isQuery || !strings.EqualFold(e.Name, "PostToolUse") || filepath.Base(e.Session) != e.Session {

@@ -1,5 +1,5 @@
-// Package hook handles the events that hosts send to a hook: calls of the host's own todo tool, which it mirrors in a
-// list; which chat calls one of our tools; what a chat's agent does, and when it ends.
+// Package hook handles the events that a host, such as Claude Code, sends to a hook: calls of the host's own todo tool,
+// which it mirrors in a list; the chat that calls one of our tools; what a chat's agent does, until the chat ends.
 //
 // An event that it cannot read changes nothing. A list that it wrote is durable.
 package hook
@@ -26,10 +26,10 @@ import (
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
-// MaxEvent is the maximum size of an event, in bytes. Some have the whole result of a tool.
+// MaxEvent is the maximum size of an event, in bytes. Some events contain the whole result of a tool.
 const MaxEvent = 8 << 20
 
-// Event is what a host tells a hook: a JSON object, nearly the same in all hosts. Fields that were not sent are empty.
+// Event is the JSON object that hosts send to hooks, nearly the same in all hosts. Fields that were not sent are empty.
 type Event struct {
 	Name string `json:"hook_event_name"`
 	// Session is the host's id of the chat. [Read] sets it from Conversation for Cursor and from
@@ -57,14 +57,14 @@ type Event struct {
 	// Last is the agent's last text of the turn that ended. [Read] sets it from PromptAnswer for Gemini CLI.
 	Last         string `json:"last_assistant_message"`
 	PromptAnswer string `json:"prompt_response"`
-	// Failure is why a turn failed, for Copilot CLI the message in Error. If both are empty, Last has it.
+	// Failure is why a turn failed. Copilot CLI sends Error instead, with a message. If both are empty, Last says why.
 	Failure string         `json:"error_message"`
 	Error   jsontext.Value `json:"error,omitzero"`
-	Blocked bool           `json:"stop_hook_active"`          // a hook kept the turn from ending before
-	Tasks   jsontext.Value `json:"background_tasks,omitzero"` // what runs in the background
+	Blocked bool           `json:"stop_hook_active"`          // a hook already kept this turn from ending
+	Tasks   jsontext.Value `json:"background_tasks,omitzero"` // the tasks that run in the background
 
-	// Host is the host, as [tools.BuiltIn] names it; empty if it is unknown. Our plugins send it, the flag --host
-	// says it for other hosts, and [Read] sets it for Cursor, which may also run the hooks of Claude Code.
+	// Host is the host's name, as in [tools.BuiltIn]; empty if it is unknown. Our plugins send it, the flag --host
+	// gives it for other hosts, and [Read] sets it for Cursor, which may also run the hooks of Claude Code.
 	Host   string `json:"host"`
 	Cursor string `json:"cursor_version"`
 	List   string `json:"list"` // the list that a call of our tools wrote, from our plugins
@@ -78,12 +78,12 @@ type Event struct {
 	// Set by [Event.WithFiles], not by hosts:
 	Parent   string `json:"forked_from"` // the id of the chat that this one was forked from
 	Branch   string `json:"git_branch"`  // the Git branch of the folder
-	TaskList string `json:"task_list"`   // the id of the tasks that several chats of Claude Code share
+	TaskList string `json:"task_list"`   // the id of a task list that several chats of Claude Code share
 
 	Process string `json:"host_process"` // the id of the host's process, see [Event.WithHost]
 
 	Finish   bool   `json:"-"` // keep a turn from ending with open items: a setting of the hook
-	Language string `json:"-"` // one of [prompts.Languages] for what the agent is told; empty is the first
+	Language string `json:"-"` // of the texts for the agent, one of [prompts.Languages]; empty is the first
 
 	id string // the operation id of the event's write; empty unless the event was in the spool
 }
@@ -94,11 +94,11 @@ const (
 	codex      = "codex"
 	gemini     = "gemini-cli" // its MCP messages do not identify the chat
 	qwen       = "qwen"
-	copilot    = "copilot"   // its agent is told nothing, as it reads another form of answers
-	kimi       = "kimi-code" // its model sees only what hooks answer to a prompt or to a turn's end
+	copilot    = "copilot"   // its agent is told a text only at a turn's end: its other answers have another form
+	kimi       = "kimi-code" // its model sees only a hook's answer to a prompt or to a turn's end
 )
 
-// isOfPlugin reports whether our plugin sent the event. Its events come in order.
+// isOfPlugin reports whether one of our plugins sent the event. A plugin's events come in order.
 func (e Event) isOfPlugin() bool { return e.Host == "opencode" || e.Host == "kilo" }
 
 type promptText string // a prompt: a JSON string, in Kimi Code an array of parts
@@ -118,8 +118,8 @@ func (p *promptText) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// Read reads one JSON value and decodes it as an event. It does not wait for the end of in: some
-// hosts keep the pipe open. The text of an error has nothing of the event's content.
+// Read reads one JSON value and decodes it as an event. It does not wait for the end of the input, since some hosts
+// keep the pipe open. The text of an error has nothing of the event's content.
 func Read(in io.Reader) (Event, error) {
 	bounded := &io.LimitedReader{R: asutf8.Reader(in), N: MaxEvent + 1}
 	text := jsontext.NewDecoder(bounded, jsontext.AllowInvalidUTF8(true))
@@ -168,8 +168,8 @@ func Read(in io.Reader) (Event, error) {
 
 var errNoEvent = errors.New("the event is not JSON of a form that hosts send")
 
-// Answer returns the JSON that a hook prints so that its host tells the agent a text. At the end of a turn the answer
-// keeps the turn from ending. For that most hosts need the field "decision"; Claude Code would show it as a problem.
+// Answer returns the JSON that a hook prints to make its host tell the agent a text. At the end of a turn the answer
+// keeps the turn from ending. For this most hosts need the field "decision", which Claude Code would show as a problem.
 func (e Event) Answer(text string) any {
 	type output struct {
 		Event    string `json:"hookEventName,omitempty"`
@@ -190,7 +190,7 @@ func (e Event) Answer(text string) any {
 	return map[string]output{"hookSpecificOutput": answer}
 }
 
-// agent returns the name of the sub-agent, its kind and the end of its id; empty for the main agent.
+// agent returns the sub-agent's name, made of its kind and the end of its id; empty for the main agent.
 func (e Event) agent() string {
 	if e.Agent == "" {
 		return ""
@@ -214,20 +214,20 @@ func (e Event) describe(err error) error {
 	if input := (*todo.InputError)(nil); errors.As(err, &input) {
 		paths := make([]string, len(input.Problems))
 		for i, p := range input.Problems {
-			paths[i] = p.Path // the message may have a text in it
+			paths[i] = p.Path // the message may contain a text of the list
 		}
 		err = fmt.Errorf("%w: %s", ErrNotUnderstood, strings.Join(paths, ", "))
 	}
 	return fmt.Errorf("%s: %w", strings.TrimSpace(todo.Cut(e.Name, 64)+" "+todo.Cut(e.Tool, 64)), err)
 }
 
-// act handles an event. do returns a text for the agent, empty for none.
+// act is how to handle an event. Its function do returns a text for the agent; empty for none.
 type act struct {
 	do      func(context.Context, board.Lists) (told string, err error)
 	isLater bool // the host needs no answer, so another process may call do later
 }
 
-// later returns an act that calls do and tells the agent nothing. Another process may do it later.
+// later returns an act that calls do and tells the agent nothing. Another process may run the act later.
 func later(do func(context.Context, board.Lists) error) *act {
 	return &act{func(ctx context.Context, lists board.Lists) (string, error) { return "", do(ctx, lists) }, true}
 }
@@ -239,12 +239,12 @@ func (e Event) action() (*act, error) {
 		switch {
 		case slices.Contains(askTools, e.Tool):
 			return later(e.asks), nil
-		case e.Host == kimi && !isOurs(e.Tool): // Kimi Code ends its hooks after a tool as soon as the turn goes on
+		case e.Host == kimi && !isOurs(e.Tool): // Kimi Code kills hooks after a tool as soon as the turn goes on
 			return e.afterTool()
 		case !isOurs(e.Tool) || e.Call == "":
 			return nil, ErrNotNeeded
 		}
-		// not with later: our server needs the key as soon as the host goes on
+		// not by later: our server needs the key as soon as the host goes on with the call
 		return &act{do: func(ctx context.Context, lists board.Lists) (string, error) {
 			return "", lists.HearKey(ctx, e.chat(), board.CallKey, e.Call, board.KeyAge)
 		}}, nil
@@ -296,14 +296,14 @@ func (e Event) action() (*act, error) {
 	return nil, ErrNotNeeded
 }
 
-// isOurs reports whether a name is that of one of our tools: hosts put "mcp" and the server's name before it.
+// isOurs reports whether a tool is one of ours: hosts put "mcp" and the server's name before our tool's name.
 func isOurs(tool string) bool {
 	isSuffix := func(name string) bool { return strings.HasSuffix(tool, "_"+name) }
 	return strings.HasPrefix(tool, "mcp") && slices.ContainsFunc(tools.Names(), isSuffix)
 }
 
-// launched returns, after the launch of a sub-agent, the event with the sub-agent as its agent, and a name for the
-// sub-agent, made from its task. Both are empty for other events.
+// launched returns, for an event after the launch of a sub-agent, the event as one of the sub-agent, and the
+// sub-agent's name, made from its task. For other events both are empty.
 func (e Event) launched() (sub Event, task string) {
 	var input struct {
 		Description string `json:"description"`
@@ -320,15 +320,15 @@ func (e Event) launched() (sub Event, task string) {
 	return e, todo.AgentName(todo.OneLine(input.Description, todo.MaxTitle))
 }
 
-// afterTool returns the act after a call of a tool. For a host's own todo tool it mirrors the call. For our tool it at
-// most notes the chat's process (see leads). For any other tool it tells the agent what others changed.
+// afterTool returns the act after a call of a tool. After a host's own todo tool it mirrors the call, after our tool it
+// at most calls leads, and after any other tool it records that the agent works and tells it what others changed.
 func (e Event) afterTool() (*act, error) {
 	tool, ok := tools.FindBuiltIn(e.Host, e.Tool)
 	switch {
 	case isOurs(e.Tool) && clients.Find(e.Host).ByHost:
 		return later(e.leads), nil
 	case isOurs(e.Tool):
-		return nil, nil // its server has written the list
+		return nil, nil // our server has written the list
 	case !ok:
 		return &act{do: e.usedTool}, nil
 	}
@@ -363,7 +363,7 @@ func (e Event) mirror(ctx context.Context, lists board.Lists, tool tools.BuiltIn
 	if e.Agent != "" {
 		w.Conversation.Agent = agent
 	}
-	// Chats with the same TaskList share one list. Claude Code names the folder of the tasks by the same replacement.
+	// Chats with the same TaskList share one list. Claude Code replaces these characters, too, in its folder's name.
 	if name := "tasks " + notInFolder.ReplaceAllString(e.TaskList, "-"); tool.OneList && e.TaskList != "" && todo.CheckName(name) == nil {
 		w.Conversation.Name = name
 	}
@@ -396,7 +396,7 @@ func (e Event) mirrors() board.Conversation {
 	return who
 }
 
-// leave ends the chat of the agent and of its sub-agents. It archives settled lists of a sub-agent.
+// leave ends the agent's chat; for a main agent, its sub-agents' chats, too. It archives a sub-agent's settled lists.
 func (e Event) leave(ctx context.Context, lists board.Lists) error {
 	known, err := lists.Chat(ctx, e.chat())
 	if err != nil || known.ID == "" && e.Agent != "" {

@@ -27,18 +27,17 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// The events in testdata were recorded as Claude Code 2.1.330, Codex 0.169.0, Gemini CLI
-// 0.61.0, Qwen Code 0.24.4, Copilot CLI 1.0.102 and the plugin for opencode 1.18.33
-// (opencode.js) wrote them to a hook; folders and ids of sessions were renamed, and
-// the field host added, which a hook adds by its flag --host. The ones
-// of Cursor are as its documentation has them, Kilo's as opencode's plugin would send it.
+// The events in testdata were recorded as Claude Code 2.1.330, Codex 0.169.0, Gemini CLI 0.61.0, Qwen Code 0.24.4,
+// Copilot CLI 1.0.102 and the plugin for opencode 1.18.33 (opencode.js) wrote them to a hook. Folders and ids of
+// sessions were renamed, and the field host, which the flag --host of a hook sets, was added. Cursor's events are from
+// its documentation; Kilo's are as opencode's plugin would send them.
 
 // rig is a board that events are sent to.
 type rig struct {
 	*testing.T
 	lists board.Lists
 	store board.Store
-	told  string // to the agent, by the last event
+	told  string // to the agent, after the last event
 	env   map[string]string
 }
 
@@ -52,7 +51,7 @@ func newRig(t *testing.T) *rig {
 
 func (r *rig) open() (board.Lists, func(), error) { return r.lists, func() {}, nil }
 
-// send sends an event and returns what is said of it in the log.
+// send sends an event and returns the error that the log would have.
 func (r *rig) send(event string) error {
 	e, err := hook.Read(strings.NewReader(event))
 	if err != nil {
@@ -75,13 +74,13 @@ func recorded(t testing.TB, name string) string {
 	return string(checktest.Must(os.ReadFile(filepath.Join("testdata", name+".json")))(t))
 }
 
-// all returns all lists, as they began.
+// all returns all lists, in the order in which they began.
 func (r *rig) all() []todo.Snapshot {
 	r.Helper()
 	return checktest.Must(r.lists.Find(r.Context(), board.Query{OldestFirst: true}))(r)
 }
 
-// chatOf returns the host's id of a list's chat, and which of its lists it is.
+// chatOf returns the host's id of a list's chat, whether the list mirrors, and its sub-agent.
 func chatOf(l todo.Snapshot) string {
 	of := "chat:" + l.List.Chat
 	if l.List.Mirrored {
@@ -93,8 +92,8 @@ func chatOf(l todo.Snapshot) string {
 	return of
 }
 
-// board returns the lists, as they began, each with how it stands in the first line, and then a line for
-// each item: its id, its status, its text and what else was said of it. Behind them are chats without a list.
+// board returns a text for each list, in the order in which they began: a line with its state, one with its revision,
+// and a line for each item with its id, status, text and other fields. Chats without a list follow.
 func (r *rig) board() (lists []string) {
 	r.Helper()
 	all := r.all()
@@ -152,19 +151,19 @@ var update = flag.Bool("update", false, "rewrite the boards in testdata/scripts"
 // player plays a script, and prints what comes of each command.
 type player struct {
 	*rig
-	chats  map[string]string // the fields of their events
-	before []string          // the lists
+	chats  map[string]string // the fields common to the events of each chat
+	before []string          // the board after the previous command
 }
 
 // TestScripts plays the scripts in testdata/scripts ([chattest.Scene]), which send events of a chat of Claude Code, a
-// second apart. Below each stands what its host is answered, and the lists that changed; one at the same revision has
-// one line. Commands:
+// second apart. Below each command are the answer to its host and the lists that changed; a list of which only the
+// state changed has one line. Commands:
 //
-//	recorded EVENT OLD=NEW   a recorded event, in which texts may have others in their place
-//	Stop "x":7               an event by its name, and its other fields; finish Stop: open items keep the turn going
-//	as NAME FIELDS           fields of another chat, whose events begin with NAME:
-//	agent PLAN               the chat writes a whole list by our tool, a plan in short; tool appends an item
-//	serve PROCESS PLAN       the same by a server that knows only its host's process, as Gemini CLI's; LIST1 in a
+//	recorded EVENT OLD=NEW   a recorded event, with each OLD replaced by its NEW
+//	Stop "x":7               an event by its name and its other fields; finish Stop: open items keep the turn going
+//	as NAME FIELDS           names another chat by its events' fields; NAME: before an event sends it there
+//	agent PLAN               the chat writes a whole list, in short form, by our tool; tool appends an item
+//	serve PROCESS PLAN       the same by a server that knows only its host's process, like Gemini CLI's; LIST1 in a
 //	                         line is the id of the first list
 //	edit N JSON              a person edits list N; purge N deletes it; resume CHAT N takes it up in another chat
 //	wait 29m, env NAME=VALUE
@@ -177,7 +176,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// does does what a line says, and returns what comes of it.
+// does runs a command, and returns its error, its answer and the lists that changed.
 func (p *player) does(line string) string {
 	p.Helper()
 	var out strings.Builder
@@ -204,7 +203,7 @@ func (p *player) does(line string) string {
 	return out.String()
 }
 
-// line does what a line says, and puts any answer in told.
+// line runs a command, and puts its answer, if any, in p.told.
 func (p *player) line(word, rest string) (err error) {
 	p.Helper()
 	if all := p.all(); len(all) > 0 {
@@ -258,7 +257,7 @@ func (p *player) line(word, rest string) (err error) {
 	return err
 }
 
-// answers sends an event, and keeps what its host is answered.
+// answers sends an event, and keeps the answer to its host in r.told.
 func (r *rig) answers(event string, finish bool) error {
 	e, err := hook.Read(strings.NewReader(event))
 	if err != nil {
@@ -288,7 +287,7 @@ func eventOf(chat, name, more string) string {
 	return event + "}"
 }
 
-// lines reads a plan in short.
+// lines parses a plan in short form.
 func lines(plan string) (lines []todo.Line) {
 	for _, i := range chattest.ParsePlan(plan) {
 		lines = append(lines, todo.Line{Text: i.Text, Status: string(i.Status)})
@@ -296,7 +295,7 @@ func lines(plan string) (lines []todo.Line) {
 	return lines
 }
 
-// told says what a write's answer tells of a person's edits.
+// told lists a person's edits that a write's answer reports.
 func told(out board.Outcome) string {
 	var b strings.Builder
 	for _, d := range slices.Concat(out.Unseen, out.Kept) {
@@ -307,8 +306,7 @@ func told(out board.Outcome) string {
 
 const claudeChat = "11111111-2222-4333-8444-555555555555"
 
-// What is before a call of one of our tools is noted for it: the chat, the sub-agent
-// and the folder. Nothing is written to a list.
+// A hook before a call of one of our tools notes the call's chat, sub-agent and folder. It writes no list.
 func TestCallsOfOurTools(t *testing.T) {
 	for name, want := range map[string]struct {
 		call string
@@ -329,8 +327,8 @@ func TestCallsOfOurTools(t *testing.T) {
 	}
 }
 
-// Input that is cut, huge, nothing, or of another shape is refused, and so is what
-// the tool itself would refuse; nothing is changed (BAD-INPUT 98).
+// Input that is cut, huge, empty or of another shape is refused, and so is a call that the tool itself would refuse. No
+// list changes (BAD-INPUT 98).
 func TestBadEvents(t *testing.T) {
 	good := recorded(t, "claude-code-todowrite")
 	r := newRig(t)
@@ -369,8 +367,8 @@ func TestBadEvents(t *testing.T) {
 	}
 }
 
-// A mirrored list is what the host's own tool took: what no list of ours may have in a text is
-// mended there, and the rest of the list is on the board (BAD-INPUT 98).
+// A mirrored list takes what the host's own tool took: characters that our texts may not have are replaced or removed,
+// and long texts are cut (BAD-INPUT 98).
 func TestMirroredTextsAreMended(t *testing.T) {
 	long := strings.Repeat("🚪", todo.MaxText)
 	for name, c := range map[string]struct{ text, want string }{
@@ -399,7 +397,7 @@ func TestMirroredTextsAreMended(t *testing.T) {
 	checktest.Check(t, r.send(strings.Replace(recorded(t, "opencode-todowrite"), `"priority":"`, `"priority":"\u0007`+strings.Repeat("x", 200), 1)))
 }
 
-// A store that does not open, or fails, is an error; nothing else happens.
+// If the store does not open, or fails, the hook returns the error and changes nothing.
 func TestNoStore(t *testing.T) {
 	e := checktest.Must(hook.Read(strings.NewReader(recorded(t, "claude-code-todowrite"))))(t)
 	broken := errors.New("broken")
@@ -414,8 +412,8 @@ func TestNoStore(t *testing.T) {
 	checktest.Is(t, "error", checktest.Err(hook.Read(io.MultiReader(strings.NewReader("{"), iotest.ErrReader(broken)))), broken)
 }
 
-// FuzzEvents: whatever a hook is told, it does not panic, every list on the board is one that
-// may be stored, and what the agent is told is short (BAD-INPUT 98, 111).
+// FuzzEvents checks that no event makes a hook panic, store a list that is not valid, or tell the agent more than 4,000
+// bytes (BAD-INPUT 98, 111).
 func FuzzEvents(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(files) == 0 {
@@ -458,8 +456,8 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// After each recorded event of a host, the store says rightly what its chat does. testdata/states has the events,
-// and below each what the chat does. An event comes ten seconds after the one before, or at once.
+// After each recorded event of a host, the store has the right state of the chat. testdata/states has the events, and
+// below each the state. An event comes ten seconds after the previous one, or at once.
 func TestStatesAreTrue(t *testing.T) {
 	chattest.Scenes(t, "testdata/states/*.txtar", *update, func(t *testing.T, scene chattest.Scene) {
 		synctest.Test(t, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/hook"
 )
 
-// What is not a regular file in the place of a host's own file of a chat says nothing (BAD-INPUT 171).
+// A folder, a link or a pipe in the place of a host's own file of a chat is ignored (BAD-INPUT 171).
 func TestNoSession(t *testing.T) {
 	for kind, plant := range strangers {
 		r := newRig(t)
@@ -30,15 +30,15 @@ func TestNoSession(t *testing.T) {
 	}
 }
 
-// strangers make what is not a regular file at a path: a link leads to victim.
+// strangers make a folder, a link to victim, or a pipe at a path.
 var strangers = map[string]func(path, victim string) error{
 	"a folder": func(path, _ string) error { return os.Mkdir(path, 0o700) },
 	"a link":   func(path, victim string) error { return os.Symlink(victim, path) },
 	"a pipe":   func(path, _ string) error { return syscall.Mkfifo(path, 0o600) },
 }
 
-// BAD-INPUT 114: what is not a regular file in the place of a spool or of its locks is not
-// followed, not waited for, and not changed; a hook says what it is and applies its event.
+// BAD-INPUT 114: a link or pipe in the place of a spool, or also a folder in that of its lock, is not followed, waited
+// for or changed. An error says what it is; a hook without a spool applies its event.
 func TestNoSpool(t *testing.T) {
 	for _, place := range []string{"", "-apply"} {
 		for kind, plant := range strangers {

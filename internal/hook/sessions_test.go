@@ -36,14 +36,13 @@ func (r *rig) does() string {
 // isDoing checks what the only chat does at some time.
 func (r *rig) isDoing(want, when string) { r.Helper(); checktest.Same(r, when, r.does(), want) }
 
-// fileOf is what Claude Code says of a chat in a file of its own, from now on.
+// fileOf returns what Claude Code writes of a chat into its session file, as of one second from now.
 func fileOf(host, status string) map[string]any {
 	return map[string]any{"pid": pidOf(host), "sessionId": "s", "status": status, "statusUpdatedAt": time.Now().Add(time.Second).UnixMilli()}
 }
 
-// What Claude Code 2.1.332 says in a file of its own, recorded in testdata, is what the chat
-// does then, where its hooks say nothing: after Escape at a prompt, and while a command runs that a
-// person approved.
+// What Claude Code 2.1.332 writes into its session file, recorded in testdata, sets the chat's state where no hook
+// reports it: after Escape at a prompt, and while a command runs that a person approved.
 func TestSessionsSayWhatNoHookDoes(t *testing.T) {
 	data := checktest.Must(os.ReadFile("testdata/claude-code-sessions.json"))(t)
 	var recorded map[string]map[string]any
@@ -87,10 +86,10 @@ func writeSession(t *testing.T, home string, file map[string]any) (path string) 
 	return path
 }
 
-// A chat asks still, whatever a file says that is older, of another process or chat, or no such file.
+// A chat keeps its question if its session file is older, of another process or chat, or damaged.
 //
-// BAD-INPUT 171: A host's own file of a chat: cut, huge, of another form, a link, a folder, older than
-// a hook's event, of a process that is gone or another → Nothing comes of it
+// BAD-INPUT 171: A host's own file of a chat: cut, huge, of another form, a link, a folder, older than a hook's event,
+// of a process that is gone, or of another → It is ignored
 func TestSessionsThatSayNothing(t *testing.T) {
 	for name, change := range map[string]func(file map[string]any, path string) error{
 		"older than the hook":     func(f map[string]any, _ string) error { f["statusUpdatedAt"] = int64(1795788282591); return nil },
@@ -138,8 +137,8 @@ func TestSessionsThatSayNothing(t *testing.T) {
 	hook.LookAtSessions(r.Context(), "", r.lists)
 }
 
-// A file that was half written is read again, also when the time of its change is the same. Its
-// folder may have any name.
+// A session file that was half written is read again, even if its modification time stays the same. Its folder may have
+// any name.
 func TestSessionIsReadAgain(t *testing.T) {
 	r := newRig(t)
 	host, _ := newHost(t)
@@ -155,7 +154,7 @@ func TestSessionIsReadAgain(t *testing.T) {
 	r.isDoing("idle", "by the whole file")
 }
 
-// The files are followed until that is ended: what a file says later is known, too.
+// FollowSessions records later changes of a file, too, until its context ends.
 func TestSessionsAreFollowed(t *testing.T) {
 	r := newRig(t)
 	host, _ := newHost(t)
@@ -189,8 +188,8 @@ func TestSessionsAreFollowed(t *testing.T) {
 	<-done
 }
 
-// At the end of a turn that proposed a plan Codex 0.171 asks whether to implement it, which its file
-// of the chat alone says: as it was recorded there.
+// At the end of a turn that proposed a plan, Codex 0.171 asks whether to implement it. Only its file of the chat says
+// so; the lines here were recorded.
 func TestCodexAsksAboutItsPlan(t *testing.T) {
 	const turn = `{"type":"event_msg","payload":{"type":"task_started","turn_id":"01","collaboration_mode_kind":"plan"}}` + "\n"
 	const plan = `{"type":"event_msg","payload":{"type":"item_completed","thread_id":"01","turn_id":"01","item":{"type":"Plan","id":"01","text":"# Split the parser"}}}` + "\n"
@@ -214,8 +213,8 @@ func TestCodexAsksAboutItsPlan(t *testing.T) {
 	}
 }
 
-// That its model failed no hook of Codex 0.169 says, and Gemini CLI 0.61 says it in the words in which
-// it says that a person broke the turn off. Their files of the chat tell it, as it was recorded there.
+// No hook of Codex 0.169 reports that the model failed, and Gemini CLI 0.61 reports it in the same words as an
+// interruption by a person. Both write it into their file of the chat; the lines here were recorded.
 func TestFilesSayThatTheModelFailed(t *testing.T) {
 	const (
 		began   = `{"timestamp":"2026-11-28T15:30:35.314Z","type":"event_msg","payload":{"type":"task_started","turn_id":"01"}}` + "\n"
@@ -246,7 +245,7 @@ func TestFilesSayThatTheModelFailed(t *testing.T) {
 		writeFile(t, filepath.Join(home, "thread-writer-locks", session+".lock"), "")
 		writeFile(t, filepath.Join(home, "thread-writer-locks", "..-..lock"), "")
 		writeFile(t, filepath.Join(home, "sessions", day, "rollout-2026-11-28T15-30-34-"+session+".jsonl"), strings.ReplaceAll(c.file, "AT", time.Now().Add(c.at).Format(time.RFC3339Nano)))
-		none := newRig(t) // of a chat of which no hook told it makes none
+		none := newRig(t) // a file makes no chat that no hook reported
 		hook.LookAtCodex(r.Context(), home, none.lists)
 		checktest.Same(t, "chats", len(checktest.Must(none.lists.OwnChats(r.Context(), time.Time{}))(t)), 0)
 		hook.LookAtCodex(r.Context(), home, r.lists)
@@ -276,7 +275,7 @@ func writeFile(t *testing.T, path, text string) {
 	checktest.Check(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)))
 }
 
-// A host starts this program, which lives until it is killed.
+// As a host, started by newHost, this program lives until it is killed.
 func TestMain(m *testing.M) {
 	if os.Getenv("BE_A_HOST") != "" {
 		_, _ = io.Copy(io.Discard, os.Stdin) // Go would end a program that waits for nothing
@@ -284,7 +283,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// newHost starts a process that is a host, and returns its id, and what kills it.
+// newHost starts a process as a host, and returns its id and a function that kills it.
 func newHost(t *testing.T) (id string, kill func()) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -296,7 +295,7 @@ func newHost(t *testing.T) (id string, kill func()) {
 	return process.ID(cmd.Process.Pid), kill
 }
 
-// sendFrom sends an event of a chat that a host's process gave a hook.
+// sendFrom sends an event of a chat, session, as from a host's process.
 func (r *rig) sendFrom(host, session, event string) {
 	r.Helper()
 	e, err := hook.Read(strings.NewReader(strings.Replace(event, "{", `{"session_id":"`+session+`","cwd":"/w",`, 1)))
@@ -309,14 +308,14 @@ func (r *rig) sendFrom(host, session, event string) {
 	}
 }
 
-// stood returns how a list stands, with what its agent asks.
+// stood returns the state of a list, with what its agent asks.
 func (r *rig) stood(list todo.Snapshot) string {
 	r.Helper()
 	st := r.standing(list)
 	return strings.TrimSpace(string(st.State) + " " + st.Asks)
 }
 
-// isThere checks how a list stands at some time, with what its agent asks.
+// isThere checks what stood returns for a list, at the time that when describes.
 func (r *rig) isThere(list todo.Snapshot, want, when string) {
 	r.Helper()
 	checktest.Same(r, when, r.stood(list), want)
@@ -330,9 +329,9 @@ const (
 	starts  = `{"hook_event_name":"SessionStart","source":"startup"}`
 )
 
-// A chat is there as long as its host's process lives, however long nothing is heard of it, and gone
-// as soon as that is killed: then it waits for nobody. One that is resumed is there again. Of a
-// process of another machine it counts for half an hour.
+// A chat is there while its host's process lives, however long no event comes. When the process is killed, the chat is
+// gone at once and waits for nobody; if resumed, it is there again. If the process is on another machine, the chat
+// lasts for half an hour after an event.
 func TestChatsAreThereWithTheirHost(t *testing.T) {
 	for _, does := range []struct{ event, here string }{{asks, "waiting run `rm -r build`?"}, {prompts, "working"}, {rests, "idle"}} {
 		r := newRig(t)
@@ -354,7 +353,7 @@ func TestChatsAreThereWithTheirHost(t *testing.T) {
 		r.sendFrom(again, "s", prompts)
 		r.isThere(list, "working", "it is resumed")
 	}
-	reused, _ := newHost(t) // which has the number of the chat's, that was killed
+	reused, _ := newHost(t) // now has the number of the chat's host, which is gone
 	r := newRig(t)
 	r.sendFrom(reused[:strings.LastIndex(reused, "/")]+"/1", "s", asks)
 	r.sendFrom(reused[:strings.LastIndex(reused, "/")]+"/1", "s", writes)
@@ -370,8 +369,8 @@ func TestChatsAreThereWithTheirHost(t *testing.T) {
 	}
 }
 
-// Where a host's process begins another chat, the one before, which rests, has ended, until it is
-// gone on with. One that works has not; nor has one of a host with several chats in a process.
+// When a host's process begins another chat, its previous chat, if that rests, ends until a prompt continues it. A chat
+// that works does not end, nor does one of a host that runs several chats in a process.
 func TestTheNextChatOfAProcessEndsTheOneBefore(t *testing.T) {
 	for _, c := range []struct{ before, next, want string }{
 		{rests, starts, "left open"},
@@ -396,8 +395,8 @@ func TestTheNextChatOfAProcessEndsTheOneBefore(t *testing.T) {
 	}
 }
 
-// A machine sleeps for hours: what works is not said to go on working meanwhile, what waits waits
-// since it asked, and all go on where they were.
+// After a machine slept for hours, a chat that worked counts as idle, and one that waits still waits since it asked.
+// With its next event each works again.
 func TestTheMachineSleeps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, host := newRig(t), process.ID(os.Getpid())
@@ -423,7 +422,7 @@ func TestTheMachineSleeps(t *testing.T) {
 	})
 }
 
-// The schema of session.db as Copilot CLI 1.0.102 makes it.
+// copilotSchema is the schema of session.db as Copilot CLI 1.0.102 makes it.
 const copilotSchema = `CREATE TABLE todos (id TEXT PRIMARY KEY, title TEXT NOT NULL, description TEXT,
 	status TEXT DEFAULT 'pending' CHECK(status IN ('pending', 'in_progress', 'done', 'blocked')),
 	created_at TEXT DEFAULT (datetime('now')), updated_at TEXT DEFAULT (datetime('now')));`
@@ -465,7 +464,7 @@ func (r copilotRig) tell(event string) error {
 	return err
 }
 
-// A list mirrors what Copilot CLI's tool sql made of the session's table todos.
+// A list mirrors the session's table todos, which Copilot CLI's tool sql writes.
 func TestCopilot(t *testing.T) {
 	r := newCopilotRig(t)
 	insert, update := recorded(t, "copilot-sql-insert"), recorded(t, "copilot-sql-update")
@@ -523,7 +522,7 @@ func TestBadSessionDatabase(t *testing.T) {
 	}
 	r := newCopilotRig(t)
 	r.exec(copilotSchema + `INSERT INTO todos (id, title) VALUES ('a', 'Fix' || char(27) || CAST(x'ff' AS TEXT))`)
-	if err := r.tell(insert); err != nil || len(r.all()) != 1 || r.all()[0].Items[0].Text != "Fix \ufffd" { // as row 98 has it
+	if err := r.tell(insert); err != nil || len(r.all()) != 1 || r.all()[0].Items[0].Text != "Fix \ufffd" { // BAD-INPUT 98
 		t.Errorf("%v, %+v", err, r.all())
 	}
 	r = newCopilotRig(t)

@@ -23,29 +23,29 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/board"
 )
 
-// Opener opens the lists, until done is called.
+// Opener opens the lists, which stay open until done is called.
 type Opener func() (lists board.Lists, done func(), err error)
 
 // Spool is a folder with the events of hooks that are not in the store yet, each in a file whose name begins with the
-// time when it came. They are applied before anybody uses the store, in order and as of that time.
+// event's time. The events are applied in order, each as of its time, before anybody uses the store.
 type Spool struct {
-	Folder string // its path, made when needed; empty for no spool: each event is applied at once
-	// Left is called after an event was added and synced. If it is nil, nobody else looks into the spool
-	// and events are applied at once.
+	Folder string // its path, made when needed; empty: no spool, each event is applied at once
+	// Left is called after an event was added and synced. If it is nil, no other process looks into the spool, and Do
+	// applies events at once.
 	Left func()
 	Log  func(error) // gets errors about refused or damaged events, without their texts
-	// Store is the store to which Settle applies events; its Keep.Before calls Settle. If it is nil, Settle does nothing.
+	// Store is where Settle applies events; the store's Keep.Before calls Settle. If it is nil, Settle does nothing.
 	Store board.Store
 
 	mu    sync.Mutex
-	stuck []string  // the events that waited when one could not be applied
-	again time.Time // when to try again if the same ones wait
+	stuck []string  // the names of the waiting events when one of them failed
+	again time.Time // when to try again if the same events still wait
 }
 
 const (
-	maxSpooled, maxSpool = 1000, 64 << 20 // how many events there may be, and of how many bytes
-	maxLeft              = 64             // a hook that finds so many applies them itself
-	keepFor              = 24 * time.Hour // how long the store may fail on an event before it is set aside
+	maxSpooled, maxSpool = 1000, 64 << 20 // the most events in the spool, and the most bytes
+	maxLeft              = 64             // if so many wait, a hook applies them itself
+	keepFor              = 24 * time.Hour // how long the store may fail on an event before the event is set aside
 	lockTimeout          = 2 * time.Second
 	lockEvery            = 2 * time.Millisecond // how often the lock is tried
 
@@ -53,9 +53,9 @@ const (
 	lockSuffix, asideSuffix = "-apply", "-damaged"
 )
 
-// Do handles an event, and returns what the agent is to be told, empty for nothing. It calls open only if it needs the
-// lists. An event whose host waits for no answer is only added to the spool, if there is one; if that fails, it is applied
-// at once, out of order rather than not at all. An error, [ErrNotNeeded] among others, has no text of a list.
+// Do handles an event, and returns a text for the agent, empty for none. It calls open only if it needs the lists. If
+// the host waits for no answer, Do adds the event to the spool, if there is one. If that fails, Do applies the event at
+// once, out of order rather than not at all. An error, [ErrNotNeeded] among others, has no text of a list.
 func (s *Spool) Do(ctx context.Context, e Event, open Opener) (told string, err error) {
 	a, err := e.action()
 	if err != nil || a == nil {
@@ -70,7 +70,7 @@ func (s *Spool) Do(ctx context.Context, e Event, open Opener) (told string, err 
 				return "", nil
 			}
 			do = func(ctx context.Context, lists board.Lists) (string, error) {
-				_, err := lists.Load(ctx, "", 0) // any read applies the spool
+				_, err := lists.Load(ctx, "", 0) // any read applies the spooled events
 				return "", board.PassOver(err)
 			}
 		}
@@ -89,8 +89,8 @@ func (s *Spool) Do(ctx context.Context, e Event, open Opener) (told string, err 
 	return told, e.describe(err)
 }
 
-// add adds an event, syncs its file, and returns how many events wait now. The file gets its name, and with that its
-// place among the others, when all of it is on the disk.
+// add adds an event, syncs its file, and returns how many events wait now. The file gets its final name, which decides
+// the event's place in the order, only when all its content is on the disk.
 func (s *Spool) add(e Event) (waiting int, err error) {
 	event, err := json.Marshal(e, json.OmitZeroStructFields(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
@@ -124,7 +124,7 @@ func (s *Spool) add(e Event) (waiting int, err error) {
 	}
 	id := time.Now().UnixNano()
 	if len(all) > 0 {
-		id = max(id, came(all[len(all)-1]).UnixNano()+1) // also if the clock was set back
+		id = max(id, came(all[len(all)-1]).UnixNano()+1) // grows also if the clock was set back
 	}
 	err = os.Rename(f.Name(), filepath.Join(s.Folder, fmt.Sprintf("%020d-%s", id, rand.Text())))
 	atomicfile.SyncFolder(s.Folder)
@@ -138,7 +138,7 @@ func (s *Spool) add(e Event) (waiting int, err error) {
 
 var eventName = regexp.MustCompile(`^\d{20}-[A-Z0-9]+$`)
 
-// sweep removes what hooks left that were killed before their event had its name.
+// sweep removes files, over an hour old, of hooks that were killed before add renamed their event's file.
 func (s *Spool) sweep() {
 	files, _ := os.ReadDir(s.Folder)
 	for _, f := range files {
@@ -148,8 +148,8 @@ func (s *Spool) sweep() {
 	}
 }
 
-// names returns the names of the files of the events that wait, in order. A process that was killed may have left
-// other files.
+// names returns the file names of the waiting events, in order. It skips other files, which a killed process may have
+// left.
 func (s *Spool) names() (all []string, err error) {
 	info, err := os.Lstat(s.Folder)
 	switch {
@@ -167,7 +167,7 @@ func (s *Spool) names() (all []string, err error) {
 	return all, err
 }
 
-// came returns the time in a file's name: when its event came, but at least 1 ns after the event before.
+// came returns the time in a file's name: when its event came, but at least 1 ns after the previous event.
 func came(name string) time.Time {
 	id, _ := strconv.ParseInt(name[:20], 10, 64)
 	return time.Unix(0, id)
@@ -189,8 +189,8 @@ func (s *Spool) lock(ctx context.Context) (unlock func(), err error) {
 	}
 }
 
-// Drain applies all events to a store, in order, as of the times when they came. It first waits for another process that
-// does so. If an event fails, by an error of the store or of ctx, it stays in the spool with the later ones of its chat.
+// Drain applies all events to a store, in order, as of the times when they came. It first waits for another process
+// that applies events. An event that fails, by an error of the store or ctx, stays with its chat's later events.
 func (s *Spool) Drain(ctx context.Context, st board.Store) error {
 	unlock, err := s.lock(ctx)
 	if err != nil || unlock == nil {
@@ -215,8 +215,8 @@ func (s *Spool) Drain(ctx context.Context, st board.Store) error {
 	return failed
 }
 
-// apply applies an event and removes its file. If the store fails, the file stays for another try, and back gets the
-// chat. Events of chats in back are skipped, which keeps their order.
+// apply applies an event and removes its file. If the store fails, the file stays for another try, and apply adds the
+// chat to back. Events of chats in back are skipped, which keeps their order.
 func (s *Spool) apply(ctx context.Context, name string, lists board.Lists, back map[string]bool) error {
 	f, err := os.Open(filepath.Join(s.Folder, name))
 	if err != nil {
@@ -241,7 +241,7 @@ func (s *Spool) apply(ctx context.Context, name string, lists board.Lists, back 
 		back[e.Session] = true
 		return err
 	}
-	return os.Remove(f.Name()) // not synced: to apply an event again changes nothing
+	return os.Remove(f.Name()) // not synced: applying an event again changes nothing
 }
 
 // queued reads an event that was in the spool, and returns what is to be done for it.
@@ -302,7 +302,7 @@ func (s *Spool) Settle(ctx context.Context) {
 	if len(all) == 0 || slices.Equal(all, s.stuck) && time.Now().Before(s.again) {
 		return
 	}
-	// The end of the caller's context does not stop it: other callers wait for the same events.
+	// The end of the caller's context does not stop Drain: other callers wait for the same events.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
 	if err := s.Drain(ctx, s.Store); err != nil {
@@ -311,4 +311,4 @@ func (s *Spool) Settle(ctx context.Context) {
 	}
 }
 
-type draining struct{} // the key of a value in the contexts of [Spool.Drain]
+type draining struct{} // the context key by which Settle recognizes a call from [Spool.Drain]

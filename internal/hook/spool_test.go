@@ -28,7 +28,7 @@ import (
 type spoolRig struct {
 	*rig
 	*hook.Spool
-	broken error // of the store
+	broken error // the store's error; nil if it works
 	logged []string
 }
 
@@ -44,7 +44,7 @@ func newSpoolRig(t *testing.T) *spoolRig {
 	return r
 }
 
-// put puts an event there that came at a time.
+// put adds an event to the spool as of a time.
 func (r *spoolRig) put(came time.Time, event string) {
 	r.Helper()
 	r.write(map[string]string{fmt.Sprintf("%020d-X", came.UnixNano()): event})
@@ -74,17 +74,17 @@ func steps(chat, step string) string {
 	return fmt.Sprintf(`{"session_id":%q,"cwd":"/w","hook_event_name":"PostToolUse","tool_name":"update_plan","tool_input":{"plan":[{"step":"Write","status":"pending"},{"step":%q,"status":"pending"}]}}`, chat, step)
 }
 
-// tell tells the hook of an event.
+// tell sends the hook an event.
 func (r *spoolRig) tell(event string) (told string, err error) {
 	r.Helper()
 	e := checktest.Must(hook.Read(strings.NewReader(event)))(r.T)
 	return r.Do(r.Context(), e, func() (board.Lists, func(), error) { return r.lists, func() {}, r.broken })
 }
 
-// takes has the hook take an event.
+// takes sends the hook an event that must not fail.
 func (r *spoolRig) takes(event string) { r.Helper(); checktest.Must(r.tell(event))(r.T) }
 
-// drains applies what waits, of which nothing is logged.
+// drains applies the waiting events, and checks that nothing is logged.
 func (r *spoolRig) drains() {
 	r.Helper()
 	if err := r.Drain(r.Context(), r.store); err != nil || r.logged != nil {
@@ -98,8 +98,7 @@ func (r *spoolRig) left(want int) {
 	checktest.Same(r.T, "events left", len(r.read()), want)
 }
 
-// expect checks the second step of all revisions of the lists of chats, and how many events
-// are left.
+// expect checks the second step in all revisions of each chat's list, and how many events are left.
 func (r *spoolRig) expect(left int, lists ...string) {
 	r.Helper()
 	defer func(applied board.Store) { r.Spool.Store = applied }(r.Spool.Store)
@@ -118,8 +117,7 @@ func (r *spoolRig) expect(left int, lists ...string) {
 	r.left(left)
 }
 
-// What waits is applied in the order in which it came, at the time when it came, before what
-// comes next.
+// Waiting events are applied in order, as of the times when they came, before the next event.
 func TestSpoolIsInOrder(t *testing.T) {
 	r := newSpoolRig(t)
 	hourAgo := time.Now().Add(-time.Hour)
@@ -140,7 +138,7 @@ func TestSpoolIsInOrder(t *testing.T) {
 	}
 }
 
-// Events stay in their order, also when the clock goes back meanwhile. What would be in the future is of now.
+// Events keep their order, also when the clock is set back meanwhile. An event from the future is applied as of now.
 func TestSpoolIDsGrow(t *testing.T) {
 	r := newSpoolRig(t)
 	r.Left = func() {}
@@ -156,8 +154,8 @@ func TestSpoolIDsGrow(t *testing.T) {
 	}
 }
 
-// What a store that fails does not take stays, and an event whose process was killed when it
-// was applied is not applied again.
+// An event that a failing store does not take stays. An event that was applied, but not removed before its process was
+// killed, is not applied again.
 func TestSpoolKeepsWhatFails(t *testing.T) {
 	r := newSpoolRig(t)
 	r.broken = errors.New("broken")
@@ -183,9 +181,9 @@ func TestSpoolKeepsWhatFails(t *testing.T) {
 	r.expect(0, "a: 1 2")
 }
 
-// After a process that was killed between two events, the next applies all of them again, which changes
-// nothing, also of what has no id in the store, as a question that was answered since. What one left that was
-// killed as it wrote is no event, and harms none.
+// After a process was killed between two events, the next process applies all of them again. This changes nothing, also
+// for an event without an id in the store, such as a question that was answered since. A half-written file of a killed
+// process is no event, and does no harm.
 func TestSpoolKilledWhileApplying(t *testing.T) {
 	r := newSpoolRig(t)
 	r.Left = func() {}
@@ -198,7 +196,7 @@ func TestSpoolKilledWhileApplying(t *testing.T) {
 	killed := failing{r.store, "b", func() { atKill = r.read() }}
 	checktest.Fails(t, "the store does not fail", r.Drain(t.Context(), killed))
 	r.write(atKill)
-	r.write(map[string]string{".todo-mcp-1": steps("b", "2")[:50]}) // of one that was killed as it wrote
+	r.write(map[string]string{".todo-mcp-1": steps("b", "2")[:50]}) // of a hook that was killed as it wrote
 	r.takes(steps("b", "3"))
 	r.drains()
 	r.expect(1, "a: 1 2", "b: 1 3")
@@ -209,13 +207,12 @@ func TestSpoolKilledWhileApplying(t *testing.T) {
 	}
 }
 
-// Events of many chats that come while many processes apply them are all there, once, each
-// chat's in its order.
+// Events of many chats that come while many processes apply events are each applied once, and in order within a chat.
 func TestSpoolUnderMany(t *testing.T) {
 	const chats, events, drainers = 16, 20, 24
 	r := newSpoolRig(t)
 	told := make(chan struct{}, chats*events)
-	r.Left, r.Log = func() { told <- struct{}{} }, func(err error) { t.Log(err) } // on a busy machine some takes longer than a read waits
+	r.Left, r.Log = func() { told <- struct{}{} }, func(err error) { t.Log(err) } // Settle may time out on a busy machine
 	st := checktest.Must(sqlite.Open(strings.TrimSuffix(r.Folder, sqlite.SpoolSuffix), board.Keep{Before: r.Settle}))(t)
 	defer st.Close()
 	r.store, r.Spool.Store = st, st
@@ -238,7 +235,7 @@ func TestSpoolUnderMany(t *testing.T) {
 		})
 	}
 	for range drainers {
-		front := &hook.Spool{Folder: r.Folder, Log: r.Log, Store: st} // as another process has one
+		front := &hook.Spool{Folder: r.Folder, Log: r.Log, Store: st} // as in another process
 		others.Go(func() {
 			for range told {
 				front.Settle(t.Context())
@@ -252,8 +249,8 @@ func TestSpoolUnderMany(t *testing.T) {
 	r.expect(0, want...)
 }
 
-// What hooks left is applied before anything is read or changed, by every method of a store. Who asks and
-// goes away does not keep it from others.
+// Every method of a store applies the spooled events before it reads or changes anything, also if the context of its
+// caller has ended.
 func TestSpoolIsBeforeTheStore(t *testing.T) {
 	key := board.Key{Chat: todo.ChatID("", "", todo.ChatKey("a"), false), Mirrors: true}
 	for name, use := range map[string]func(context.Context, board.Store) error{
@@ -301,8 +298,8 @@ func TestSpoolIsBeforeTheStore(t *testing.T) {
 	}
 }
 
-// What waited in the spool until something later was known of its chat says nothing of it any more,
-// unless the clock was set back.
+// An event that waited in the spool does not change its chat's state if a later event was applied before it, unless the
+// clock was set back.
 func TestSpoolIsOvertaken(t *testing.T) {
 	const idle, ended = `{"hook_event_name":"Notification","notification_type":"idle_prompt"}`, `{"hook_event_name":"SessionEnd","reason":"other"}`
 	for _, c := range []struct{ later, waited, want string }{
@@ -321,8 +318,8 @@ func TestSpoolIsOvertaken(t *testing.T) {
 	r.isDoing("waits: run `rm -r build`?", "the clock was set back")
 }
 
-// A store that fails is used without what was left, which is tried again after a while, or as
-// soon as more comes.
+// If a spooled event fails, the store is used without it. The event is tried again after a while, or as soon as another
+// one comes.
 func TestSpoolBeforeABrokenStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newSpoolRig(t)
@@ -330,7 +327,7 @@ func TestSpoolBeforeABrokenStore(t *testing.T) {
 		broken := failing{Store: r.store, chat: "a"}
 		r.Spool.Store = &broken
 		tell := func(event string) { r.takes(event) }
-		find := func() { // by who is told of the failure
+		find := func() { // succeeds even if the spool's events fail
 			checktest.Check(t, checktest.Err(r.store.Find(t.Context(), board.Query{})))
 		}
 		tell(steps("a", "1"))
@@ -356,7 +353,7 @@ func TestSpoolBeforeABrokenStore(t *testing.T) {
 type failing struct {
 	board.Store
 	chat   string
-	before func() // unless it is nil
+	before func() // called before the error; may be nil
 }
 
 func (f failing) Update(ctx context.Context, key board.Key, change func(board.Tx) error) error {
@@ -369,8 +366,8 @@ func (f failing) Update(ctx context.Context, key board.Key, change func(board.Tx
 	return errors.New("broken")
 }
 
-// A list that the store fails on keeps back what its chat was told, and nobody else. What it
-// fails on for a day is set aside.
+// When the store fails on a list, only the events of that list's chat stay in the spool. An event on which the store
+// fails for a day is set aside.
 func TestSpoolOfABrokenList(t *testing.T) {
 	r := newSpoolRig(t)
 	broken := failing{Store: r.store, chat: "a"}
@@ -384,7 +381,7 @@ func TestSpoolOfABrokenList(t *testing.T) {
 	}
 	r.expect(2, "b: 1 3")
 	checktest.Has(t, "set aside", r.aside(), "of yesterday")
-	broken.before = func() { broken.chat = "nobody" } // from its second event on it would do
+	broken.before = func() { broken.chat = "nobody" } // from the chat's second event on the store works
 	checktest.Fails(t, "the store does not fail", r.Drain(t.Context(), &broken))
 	r.expect(2, "b: 1 3")
 	checktest.Check(t, r.Drain(t.Context(), r.store))
@@ -398,9 +395,9 @@ func (r *spoolRig) aside() string {
 	return strings.Join(slices.Collect(maps.Values(aside.read())), "")
 }
 
-// BAD-INPUT 114: Sixty hooks at once, on a free or locked store; in the spool a cut, huge or refused
-// event, a thousand; a link or pipe in its place → Each event is on disk in order, and who reads next
-// sees it. A bad event alone is set aside; what the spool cannot take a hook applies itself
+// BAD-INPUT 114: Sixty hooks at once, on a free or locked store; in the spool a cut, huge or refused event, or a
+// thousand; a link or pipe in its place → Each event is on disk in order, and the next reader sees it. Only a bad event
+// is set aside; a hook applies what the spool cannot take
 func TestDamagedSpool(t *testing.T) {
 	good := steps("a", "secret")
 	now := time.Now().Add(-time.Minute)

@@ -65,7 +65,7 @@ func (e Event) news(ctx context.Context, lists board.Lists, ended bool) (string,
 	})
 }
 
-// hear changes the agent's chat. For a sub-agent without an open list it changes the main agent's, with isMain true.
+// hear calls heard to change the agent's chat; for a sub-agent without open list the main agent's, with isMain true.
 func (e Event) hear(ctx context.Context, lists board.Lists, heard func(c *todo.Chat, isMain bool, at time.Time)) error {
 	isMain := false
 	if e.Agent != "" {
@@ -81,7 +81,7 @@ func (e Event) hear(ctx context.Context, lists board.Lists, heard func(c *todo.C
 	return err
 }
 
-// goesOn records that the agent works. In the main agent's chat, a sub-agent's event ends only a question of its own.
+// goesOn records that the agent works. A sub-agent's event in the main agent's chat ends only the sub-agent's question.
 func (e Event) goesOn(ctx context.Context, lists board.Lists) error {
 	err := e.hear(ctx, lists, func(c *todo.Chat, isMain bool, at time.Time) {
 		question := todo.OneLine(e.question(), todo.MaxTitle)
@@ -98,7 +98,7 @@ func (e Event) goesOn(ctx context.Context, lists board.Lists) error {
 	return err
 }
 
-// askTools are tools that ask the user without another event: first that of Claude Code and Kimi Code, then Codex'.
+// askTools are tools that ask the user, without another event: one of Claude Code and Kimi Code, and one of Codex.
 var askTools = []string{"AskUserQuestion", "request_user_input"}
 
 // asks records that the agent waits for a person.
@@ -108,13 +108,13 @@ func (e Event) asks(ctx context.Context, lists board.Lists) error {
 		return nil
 	}
 	return e.hear(ctx, lists, func(c *todo.Chat, _ bool, at time.Time) {
-		if !e.isOld(c, at) && (c.Asks == "" || e.Message == "" || len(e.Details) > 0) { // else the question before says more
+		if !e.isOld(c, at) && (c.Asks == "" || e.Message == "" || len(e.Details) > 0) { // else c.Asks says more
 			c.Says(todo.Asks, question, at)
 		}
 	})
 }
 
-const planQuestion = "Go on with this plan?" // what an agent with a plan asks
+const planQuestion = "Go on with this plan?" // asked by an agent that proposes a plan
 
 // question returns what the agent asks; empty for nothing.
 func (e Event) question() string {
@@ -163,8 +163,8 @@ func (e Event) show(ctx context.Context, lists board.Lists) (string, error) {
 	})
 }
 
-// earlier reminds the agent of a new chat that the chat before left an open list. The list becomes the
-// agent's own only when the agent takes it up.
+// earlier tells the agent of a new chat about the open list that the previous chat left. The list becomes the agent's
+// own only when the agent takes it up.
 func (e Event) earlier(ctx context.Context, lists board.Lists) (string, error) {
 	before, err := e.chatBefore(ctx, lists)
 	if err != nil || before.ID == "" {
@@ -177,14 +177,14 @@ func (e Event) earlier(ctx context.Context, lists board.Lists) (string, error) {
 		}
 		states, err := lists.States(ctx, list)
 		if err != nil || states[list.List.ID].State != todo.LeftOpen {
-			return "", err // another chat has it, or it was put away
+			return "", err // another chat took the list up, or it was put away
 		}
 		return tools.Reminder(w, list, w.Earlier, w.GoOnEarlier), nil
 	}, board.Conversation{Key: before.ID}, board.Conversation{Key: before.ID, Mirrors: true})
 }
 
-// chatBefore returns the chat from which the event's chat was forked, or else the chat of the host's process that was
-// cleared last. It returns the zero Chat if there is none, or if the process is unknown.
+// chatBefore returns the chat from which the event's chat was forked, or else, among the chats of the host's process,
+// the one cleared last. It returns the zero Chat if there is none, or if the process is unknown.
 func (e Event) chatBefore(ctx context.Context, lists board.Lists) (before todo.Chat, err error) {
 	switch {
 	case e.Source == "fork" && e.Parent != "":
@@ -202,7 +202,7 @@ func (e Event) chatBefore(ctx context.Context, lists board.Lists) (before todo.C
 	return before, err
 }
 
-// forgets notes that the agent of the chat is to be told of its list, or of the one before, at the next prompt.
+// forgets sets Forgot: at the next prompt the agent is told of its open list, or else of the previous chat's.
 func (e Event) forgets(ctx context.Context, lists board.Lists) error {
 	_, err := lists.Hear(ctx, e.chat(), func(c *todo.Chat, _ time.Time) { c.Forgot = true })
 	return err

@@ -15,8 +15,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// prompt records that the agent works and what the prompt is about. It returns the news for the agent; if Forgot
-// was set, its open list instead, or else that of the chat before.
+// prompt records that the agent works and what the prompt is about. It returns the news for the agent or, if Forgot was
+// set, the chat's open list or else the previous chat's.
 func (e Event) prompt(ctx context.Context, lists board.Lists) (string, error) {
 	was, err := e.takeTopic(ctx, lists, func(c *todo.Chat, at time.Time) {
 		c.Forgot = false
@@ -60,7 +60,7 @@ func (e Event) endOthers(ctx context.Context, lists board.Lists) error {
 		func(c *todo.Chat, at time.Time) { c.End("", at) })
 }
 
-const otherAge = 7 * 24 * time.Hour // how long ago other chats were used at most
+const otherAge = 7 * 24 * time.Hour // other chats that were not used for longer are ignored
 
 // endAll ends the chats for which isOne is true.
 func endAll(ctx context.Context, lists board.Lists, isOne func(todo.Chat) bool, end func(*todo.Chat, time.Time)) error {
@@ -104,7 +104,7 @@ func (e Event) leads(ctx context.Context, lists board.Lists) error {
 }
 
 // start records that a session was resumed, compacted, cleared or forked. It tells the agent of its open list; after a
-// clear or a fork, of the open list of the chat before.
+// clear or a fork, of the previous chat's open list.
 func (e Event) start(ctx context.Context, lists board.Lists) (string, error) {
 	if err := e.begins(ctx, lists); err != nil {
 		return "", err
@@ -120,9 +120,9 @@ func (e Event) start(ctx context.Context, lists board.Lists) (string, error) {
 	return e.show(ctx, lists)
 }
 
-// takeTopic records the event's title and prompt as topics of the chat, then calls heard. A prompt during an open list
-// is marked as such, since it may be about that list or the next one. If a prompt has no words, the topic is the
-// folder's name with its branch, except on a main branch, whose name says nothing about the task.
+// takeTopic records the event's title and prompt as topics of the chat, then calls heard. A prompt that comes while a
+// list is open is marked so, since it may be about that list or the next one. If a prompt has no words, the topic is
+// the folder's name with its branch, except on a main branch, whose name says nothing about the task.
 func (e Event) takeTopic(ctx context.Context, lists board.Lists, heard func(c *todo.Chat, at time.Time)) (was todo.Chat, err error) {
 	var topics []todo.Topic
 	if e.Agent == "" && e.Title != "" {
@@ -156,11 +156,11 @@ func (e Event) takeTopic(ctx context.Context, lists board.Lists, heard func(c *t
 // typed returns the prompt; ok is false if no person typed it, but the host or a hook made it.
 func (e Event) typed() (prompt string, ok bool) {
 	prompt = strings.TrimSpace(string(e.Prompt))
-	if e.Host == qwen { // which makes prompts itself
+	if e.Host == qwen { // Qwen Code makes prompts itself, too
 		prompt = strings.TrimSpace(e.Submitted)
 	}
 	if before, after, ok := strings.Cut(prompt, "</hook_context>"); ok && strings.HasPrefix(before, "<hook_context>") {
-		prompt = strings.TrimSpace(after) // what hooks said as Gemini CLI started
+		prompt = strings.TrimSpace(after) // without what hooks said as Gemini CLI started
 	}
 	return prompt, prompt != "" && !strings.HasPrefix(prompt, "<") && slices.Contains([]string{"", "user", "sdk"}, e.Source)
 }

@@ -25,8 +25,8 @@ func (e Event) endsTurn() bool {
 	return name == "stop" || name == "afteragent"
 }
 
-// endTurn records that the agent rests, with the question that it asks or why its model failed. It returns
-// what the agent is to go on with, if anything.
+// endTurn records that the agent rests, with the question that it asks or why its model failed. It returns the text
+// with which the agent is to go on; empty if it is not.
 func (e Event) endTurn(ctx context.Context, lists board.Lists) (string, error) {
 	if e.Agent != "" || e.waitsForAgents() {
 		return "", nil // the agent goes on by itself
@@ -57,7 +57,7 @@ func (e Event) endTurn(ctx context.Context, lists board.Lists) (string, error) {
 	case err != nil:
 		return "", err
 	case text != "" && e.Host == kimi:
-		does = todo.NotKnown // Kimi Code does not tell when the prolonged turn ends
+		does = todo.NotKnown // Kimi Code sends no event when the prolonged turn ends
 	case text != "":
 		return text, e.goesOn(ctx, lists)
 	}
@@ -70,7 +70,7 @@ func (e Event) afterTurn(ctx context.Context, lists board.Lists) (string, error)
 	return e.goOn(ctx, lists, func(list todo.Snapshot) (bool, error) { return len(list.Later) > 0, nil })
 }
 
-// goOn returns a text for an agent at the end of its turn if isDue is true for its list: the news, and to go on now.
+// goOn returns, at the end of a turn, the news and a request to go on now, if isDue returns true for the agent's list.
 func (e Event) goOn(ctx context.Context, lists board.Lists, isDue func(todo.Snapshot) (bool, error)) (string, error) {
 	return e.tell(func(w *prompts.Words, t board.Target) (string, error) {
 		list, err := lists.Current(ctx, t)
@@ -102,11 +102,11 @@ func (e Event) isLate(c *todo.Chat, at time.Time) bool {
 // isOld reports whether the event waited in the spool while a newer one was applied at once.
 func (e Event) isOld(c *todo.Chat, at time.Time) bool {
 	since := cmp.Or(c.Since, c.Ended)
-	return e.id != "" && at.Before(since) && since.Before(time.Now()) // a time to come: the clock was set back
+	return e.id != "" && at.Before(since) && since.Before(time.Now()) // since in the future: the clock was set back
 }
 
-// idles records that no turn runs. Hosts send its event some time after the end of a turn. When a person interrupts a
-// turn or a question, no other event says that it ended.
+// idles records, for an idle_prompt event, that no turn runs. Hosts send the event some time after the end of a turn.
+// It alone says that a turn or a question ended because a person interrupted it.
 func (e Event) idles(ctx context.Context, lists board.Lists) error {
 	_, err := lists.Hear(ctx, e.chat(), func(c *todo.Chat, at time.Time) {
 		if c.Doing != todo.Rests && !e.isOld(c, at) {
@@ -116,7 +116,7 @@ func (e Event) idles(ctx context.Context, lists board.Lists) error {
 	return err
 }
 
-// finish names the open items that are not blocked, to keep the turn from ending; once for the same items.
+// finish returns a text, to keep the turn from ending, about open items that are not blocked; once for the same items.
 func (e Event) finish(ctx context.Context, lists board.Lists) (string, error) {
 	chat, err := lists.Chat(ctx, e.chat())
 	if err != nil || chat.Asks != "" {
@@ -145,7 +145,7 @@ func (e Event) finish(ctx context.Context, lists board.Lists) (string, error) {
 func (e Event) waitsForAgents() bool {
 	type task struct{ Type, Status string }
 	var tasks []task
-	_ = json.Unmarshal(e.Tasks, &tasks, json.MatchCaseInsensitiveNames(true)) // after an error none is known
+	_ = json.Unmarshal(e.Tasks, &tasks, json.MatchCaseInsensitiveNames(true)) // after an error no task is known
 	return slices.ContainsFunc(tasks, func(t task) bool { return t.Type == "subagent" && (t.Status == "running" || t.Status == "pending") })
 }
 
@@ -168,7 +168,7 @@ func lastQuestion(text string) string {
 var lastSentence = regexp.MustCompile(`^(?:.*(?:[.!?] |[。！？؟…]))?(.*\S.*)$`)
 
 const (
-	wakeTick = time.Second // how often Wake looks for what a person did
+	wakeTick = time.Second // how often Wake looks for a person's changes
 	// restsSoon is how long it may take until the end of a turn is known: another hook records it while Wake runs. If
 	// the agent does not rest then, its turn was kept from ending.
 	restsSoon = 10 * time.Second

@@ -26,7 +26,7 @@ func (r *rig) install(client string, env ...string) {
 	r.installWith([]string{client}, env...)
 }
 
-// installWith does what install does, with more flags before the client.
+// installWith does what install does, with flags, of which the last is the client's name.
 func (r *rig) installWith(flags []string, env ...string) {
 	r.t.Helper()
 	client := flags[len(flags)-1]
@@ -69,7 +69,7 @@ func (r *rig) found(session string, mirrored bool) todo.Snapshot {
 	return todo.Snapshot{}
 }
 
-// statesNow returns how the lists stand.
+// statesNow returns the states of the lists.
 func (r *rig) statesNow() (states map[string]todo.Standing) {
 	r.t.Helper()
 	r.read(func(ctx context.Context, s board.Store) (err error) {
@@ -84,7 +84,7 @@ func (r *rig) statesNow() (states map[string]todo.Standing) {
 	return states
 }
 
-// writes returns how often agents wrote a list, without what hooks said of how it stands.
+// writes returns how often agents wrote a list; revisions of Variant "hook" do not count.
 func (r *rig) writes(l todo.Snapshot) (n int) {
 	r.t.Helper()
 	r.read(func(ctx context.Context, s board.Store) error {
@@ -95,7 +95,7 @@ func (r *rig) writes(l todo.Snapshot) (n int) {
 	return n
 }
 
-// checkMirrored checks a list that mirrors a client's own.
+// checkMirrored checks the items and state of a list that mirrors a client's own.
 func (r *rig) checkMirrored(l todo.Snapshot, stands todo.State, client, items string) {
 	r.t.Helper()
 	var got []string
@@ -108,9 +108,9 @@ func (r *rig) checkMirrored(l todo.Snapshot, stands todo.State, client, items st
 	checktest.Same(r.t, "after the session the list is", r.statesNow()[l.List.ID].State, stands)
 }
 
-// TodoWrite of Claude Code itself is on the board. In the same session its main agent
-// and a sub-agent write the same plan with our tool: each has a list of its own, the
-// sub-agent's below the other, which nothing on the wire tells.
+// The list of Claude Code's own TodoWrite is on the board. When its main agent and a sub-agent write the same plan with
+// our tool in one session, each has a list of its own, the sub-agent's below the main agent's, though their MCP
+// messages do not say which agent calls.
 func TestHooksOfClaudeCode(t *testing.T) {
 	r := newRig(t, client{name: "claude-hooks", files: installInClaude, command: claudeTools("CLAUDE_CODE_ENABLE_TASKS=0")})
 	r.model.agent = []plan{newPlan("Bake bread", 3, 0), newPlan("Bake bread", 3, 1)}
@@ -133,15 +133,15 @@ func TestHooksOfClaudeCode(t *testing.T) {
 	if sub := r.lists()[i]; sub.List.Parent != ours.List.ID || completed(sub) != 1 || r.writes(sub) != 2 || !strings.HasPrefix(sub.List.Agent, "general-purpose ") {
 		t.Errorf("the sub-agent's list is %+v", sub)
 	}
-	// The chat goes on later: its mirrored list does, too.
+	// The resumed chat goes on with its mirrored list.
 	r.run(resume, call("TodoWrite", newPlan("Build the parser", 3, 2).arguments()))
 	if l := r.found(session, true); r.writes(l) != 3 || completed(l) != 2 {
 		t.Errorf("after --resume: %+v", l)
 	}
 }
 
-// The hooks of a Claude Code that calls a server over HTTP tell that server: the list has its
-// chat and its folder, and what a person changed reaches the model with the next step, once.
+// The hooks of a Claude Code with a server over HTTP send events to that server: the list has the chat's id and folder,
+// and a person's edit reaches the model with the next step, once.
 func TestHooksOfAServerOverHTTP(t *testing.T) {
 	r := newRig(t, client{name: "claude-http", command: claudeTools(), files: func(r *rig) {
 		r.serveHTTP()
@@ -168,7 +168,7 @@ func TestHooksOfAServerOverHTTP(t *testing.T) {
 	checktest.Fails(t, "a hook wrote on this machine", checktest.Err(os.Stat(filepath.Join(r.home, ".local", "state", "todo-mcp"))))
 }
 
-// Tasks of Claude Code itself are on the board, with their ids and what they wait for.
+// Claude Code's own tasks are on the board, with their ids and the tasks that they wait for.
 func TestTasksOfClaudeCode(t *testing.T) {
 	r := newRig(t, client{name: "claude-tasks", files: installInClaude, command: claudeTools()})
 	create := func(subject string) plan {
@@ -190,9 +190,8 @@ func TestTasksOfClaudeCode(t *testing.T) {
 	}
 }
 
-// The plugin passes its manifest's check, and brings server and hooks by itself. Beside
-// the hooks that `todo-mcp install` sets up each is run twice, which writes nothing
-// twice.
+// Claude Code accepts the plugin's manifest, and the plugin alone brings server and hooks. If `todo-mcp install` has
+// set up its hooks, too, each hook runs twice, but nothing is written twice.
 func TestPluginOfClaudeCode(t *testing.T) {
 	plugin := checktest.Must(filepath.Abs(filepath.Join("..", "..", "packaging", "claude-code")))(t)
 	r := newRig(t, client{name: "claude-plugin", files: func(*rig) {}, command: func(r *rig, first bool, w way) (args, env []string) {
@@ -214,14 +213,14 @@ func TestPluginOfClaudeCode(t *testing.T) {
 	r.install("claude-code")
 	r.run(resume,
 		call("TodoWrite", newPlan("Build the parser", 3, 2).arguments()),
-		call("mcp__todo__TodoWrite", newPlan("Bake bread", 3, 1).arguments())) // of the same server it starts the one that is installed
+		call("mcp__todo__TodoWrite", newPlan("Bake bread", 3, 1).arguments())) // of the two, the installed one starts
 	mirrored, ours := r.found(session, true), r.found(session, false)
 	if r.writes(mirrored) != 2 || completed(mirrored) != 2 || r.writes(ours) != 2 || len(r.lists()) != 2 {
 		t.Errorf("with hooks beside the plugin there are %d lists, written %d and %d times", len(r.lists()), r.writes(mirrored), r.writes(ours))
 	}
 }
 
-// Codex' update_plan is on the board.
+// The list of Codex' update_plan is on the board.
 func TestHooksOfCodex(t *testing.T) {
 	r := newRig(t, client{name: "codex-hooks", files: func(r *rig) {
 		r.codexModel()
@@ -237,7 +236,7 @@ func TestHooksOfCodex(t *testing.T) {
 	r.checkOther("codex", "1 completed Read the grammar/2 in_progress Write the lexer")
 }
 
-// Gemini CLI's write_todos is on the board.
+// The list of Gemini CLI's write_todos is on the board.
 func TestHooksOfGemini(t *testing.T) {
 	r := newRig(t, client{name: "gemini-hooks", command: gemini, files: func(r *rig) {
 		r.geminiSettings(nil)
@@ -251,7 +250,7 @@ func TestHooksOfGemini(t *testing.T) {
 	r.checkOneChat()
 }
 
-// checkOneChat checks that the list which the agent wrote with our tool is of the chat of the hooks.
+// checkOneChat checks that the list that the agent wrote with our tool is in the chat that hooks reported.
 func (r *rig) checkOneChat() {
 	r.t.Helper()
 	n := slices.IndexFunc(r.lists(), func(s todo.Snapshot) bool { return !s.List.Mirrored })
@@ -260,7 +259,7 @@ func (r *rig) checkOneChat() {
 	}
 }
 
-// Qwen Code's todo_write is on the board, where it is on.
+// The list of Qwen Code's todo_write is on the board, if its settings enable the tool.
 func TestHooksOfQwen(t *testing.T) {
 	r := newRig(t, client{name: "qwen-hooks", command: qwen, files: func(r *rig) {
 		r.qwenSettings(object{"tools": object{"todoWrite": object{"enabled": true}}})
@@ -273,8 +272,8 @@ func TestHooksOfQwen(t *testing.T) {
 	r.checkMirrored(r.lists()[0], todo.LeftOpen, "qwen", "1 completed Read the grammar/2 in_progress Write the lexer")
 }
 
-// Kimi Code's TodoList is on the board, its agent is told of open items at the end of its turn, and
-// of the list of ours that a person edited with the prompt that goes on with the chat, each once.
+// The list of Kimi Code's TodoList is on the board. Its agent is told once of open items, at the end of its turn, and
+// once of a person's edit in a list of ours, with the prompt that resumes the chat.
 func TestHooksOfKimi(t *testing.T) {
 	files := func(r *rig) {
 		r.installWith([]string{"--hooks=all,finish", "kimi"}, "KIMI_CODE_HOME="+filepath.Join(r.home, "kimi"))
@@ -310,7 +309,7 @@ var copilotInstalled = client{name: "copilot-hooks", files: func(r *rig) {
 	return slices.Delete(args, extra, extra+2), env
 }}
 
-// What Copilot CLI's agent writes into its table of todos is on the board.
+// The table of todos that Copilot CLI's agent writes is on the board.
 func TestHooksOfCopilot(t *testing.T) {
 	r := newRig(t, copilotInstalled)
 	query := func(sql string) plan { return call("sql", object{"description": "Plan", "query": sql}) }
@@ -319,8 +318,7 @@ func TestHooksOfCopilot(t *testing.T) {
 	r.checkMirrored(r.lists()[0], todo.LeftOpen, "copilot", "1 completed Read the grammar/2 pending Write the lexer")
 }
 
-// opencode's todowrite is on the board, by its plugin; what a session's sub-agent
-// writes is too.
+// The lists that opencode's agent and a sub-agent write with opencode's todowrite are on the board, by our plugin.
 func TestPluginOfOpencode(t *testing.T) {
 	r := newRig(t, client{name: "opencode-plugin", files: opencodeFiles, command: func(r *rig, _ bool, _ way) (args, env []string) {
 		return []string{program(r.t, "opencode-linux-x64/bin/opencode"), "run", "go"}, []string{"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1"}
@@ -342,9 +340,9 @@ func TestPluginOfOpencode(t *testing.T) {
 			sub = l
 		}
 	}
-	// It does not say that the session ends, but its process has.
+	// opencode does not report that the session ends, but its process has ended.
 	r.checkMirrored(main, todo.LeftOpen, "opencode", "1 completed Read the grammar/2 in_progress Write the lexer")
-	// What a person changes in the list that it keeps by our tool reaches it with its next step.
+	// A person's edit of the list that the agent keeps by our tool reaches the agent with its next step.
 	r.model.answered = func(n int) {
 		if n == 0 {
 			r.add("Dry it")
@@ -367,12 +365,12 @@ func opencodeFiles(r *rig) {
 	r.file(".config/opencode/opencode.json", asJSON(object{
 		"autoupdate": false, "model": "anthropic/claude-sonnet-4-5", "small_model": "anthropic/claude-sonnet-4-5",
 		"provider": object{"anthropic": object{"options": object{"baseURL": r.model.URL + "/v1", "apiKey": "x"}}},
-		"agent":    object{"general": object{"permission": object{"todowrite": "allow"}}}, // sub-agents have none
+		"agent":    object{"general": object{"permission": object{"todowrite": "allow"}}}, // sub-agents have no todowrite
 	}))
 	r.install("opencode")
 }
 
-// checkOther checks the one list that mirrors, and that there is another one of ours.
+// checkOther checks the one mirrored list, and that there is one list beside it.
 func (r *rig) checkOther(client, items string) {
 	r.t.Helper()
 	r.logLists()
@@ -384,9 +382,8 @@ func (r *rig) checkOther(client, items string) {
 	r.checkMirrored(all[i], todo.LeftOpen, client, items)
 }
 
-// Two Claude Codes in two folders, at one server over HTTP, keep their lists
-// apart even when they write the same plan: the protocol names no session, and
-// the server asks each for its roots.
+// Two processes of Claude Code in two folders, with one server over HTTP, keep their lists apart even when they write
+// the same plan: the protocol names no session, so the server asks each process for its roots.
 func TestFolders(t *testing.T) {
 	for _, reuse := range []bool{false, true} {
 		t.Run(fmt.Sprintf("proxy reuses connections %t", reuse), func(t *testing.T) {
@@ -398,7 +395,7 @@ func TestFolders(t *testing.T) {
 				b.proxyHTTP(reuse)
 				claudeFiles(b)
 			}})
-			b.runs++ // it must not name the conversation as a does
+			b.runs++ // b must not get a's conversation id
 			a.report(a.run(anew, newPlan("Build the parser", 10, 2)))
 			a.check("the plan in the first folder", "list 1 revision 1")
 			b.report(b.run(anew, newPlan("Build the parser", 10, 3)))
@@ -426,9 +423,8 @@ func TestFolders(t *testing.T) {
 	}
 }
 
-// While a program lives, another in the same folder does not go on with its list,
-// not even with the same plan; when it has ended, the next one does, unless the
-// program gives it an id of its chat, which is another one.
+// While a client runs, another client in the same folder does not go on with its list, not even with the same plan.
+// After both have ended, a third goes on with a list, unless it gives the server an id of its chat, which is a new one.
 func TestTwoAtOnce(t *testing.T) {
 	for name, lists := range map[string]int{"claude-stdio": 3, "gemini": 2, "copilot": 3} {
 		t.Run(name, func(t *testing.T) {
@@ -441,7 +437,7 @@ func TestTwoAtOnce(t *testing.T) {
 				files(b)
 			}
 			b := newRig(t, beside)
-			b.runs++ // it must not name the conversation as a does
+			b.runs++ // b must not get a's conversation id
 			a.model.answered = func(n int) {
 				if n > 0 {
 					return
@@ -461,9 +457,8 @@ func TestTwoAtOnce(t *testing.T) {
 	}
 }
 
-// The prompt resume offers the list of the folder that Claude Code runs in, not
-// the one that another folder's changed last; and a list that was resumed by its
-// id is the one that the next write means, whichever folder it began in.
+// The prompt resume offers the list of the folder that Claude Code runs in, even if a list of another folder changed
+// later. After a list was resumed by its id, the next write goes to that list, whichever folder it began in.
 func TestResume(t *testing.T) {
 	for _, name := range []string{"claude-stdio", "claude-http"} {
 		t.Run(name, func(t *testing.T) {
@@ -489,8 +484,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// The resource that Claude Code's model reads is the list of the folder, also
-// before the first call of a tool.
+// The resource todo://list that Claude Code's model reads is the folder's list, also before the first call of a tool.
 func TestRead(t *testing.T) {
 	for _, name := range []string{"claude-stdio", "claude-http"} {
 		t.Run(name, func(t *testing.T) {
@@ -502,8 +496,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// resumed checks that the first request of the run speaks of one list and not of
-// another.
+// resumed checks that the run's first request contains the text of one list and not that of another.
 func (r *rig) resumed(want, not string) {
 	r.t.Helper()
 	turns, _ := r.model.turns()

@@ -1,8 +1,8 @@
 //go:build hosts && linux
 
-// Package hosts runs real MCP clients from npm, on a stand-in model, against the
-// server: what they send, what they show a model, and what a restarted one finds.
-// `make hosts` installs the clients and runs it; it is no part of `make test`.
+// Package hosts runs real MCP clients from npm, with a stand-in for the model, against the server. It checks what they
+// send, what they show a model, and which list a restarted client finds. `make hosts` installs the clients and runs
+// these tests, which are no part of `make test`.
 package hosts
 
 import (
@@ -22,8 +22,7 @@ import (
 // shownAtMost is how many tokens a model may be shown for a write of ten items.
 const shownAtMost = 30
 
-// expectation is what one client does in three runs in one folder. All offer
-// their model TodoWrite at once.
+// expectation is what one client does in three runs in one folder. Each client offers its model our tool at once.
 type expectation struct {
 	client  string
 	way     way
@@ -32,13 +31,11 @@ type expectation struct {
 	putAway bool   // the third write is told that the earlier plan was put away
 }
 
-// expected is the table to edit when the server changes. Lists are counted as
-// they began. Codex alone proves which conversation it is in, by its thread: in the
-// same thread another plan puts the earlier one away. Claude Code and Copilot CLI give
-// their server an id of the chat, a hint: another id is another chat, and begins a
-// list even with the same plan (rule 4). Claude Code's -p -c has a new id each time.
-// From the others comes no id: a plan that keeps enough of a list goes on with it, and
-// else begins one.
+// expected is the table to edit when the server changes. Lists are numbered in the order in which they began. Codex
+// alone proves which conversation it is in, by its thread: in the same thread another plan puts the earlier one away.
+// Claude Code over stdio and Copilot CLI give their server an id of the chat, a hint: a new id is a new chat, and
+// begins a list even with the same plan (rule 4). Claude Code's -p -c has a new id each time. The others send no id: a
+// plan that keeps enough of a list goes on with that list, and another plan begins one.
 func expected() []expectation {
 	return []expectation{
 		{"claude-stdio", anew, "list 2 revision 1", "list 3 revision 1", false},
@@ -57,7 +54,7 @@ func expected() []expectation {
 	}
 }
 
-// A client is run three times in one folder, as [expected] says.
+// Each client, run three times in one folder, does what [expected] says.
 func TestHosts(t *testing.T) {
 	var table []string
 	for _, want := range expected() {
@@ -86,7 +83,7 @@ func TestHosts(t *testing.T) {
 	t.Logf("TABLE\nclient        way     run 2              run 3              tokens shown\n%s", strings.Join(table, "\n"))
 }
 
-// Which clients show their model the server's instructions, for docs/cost.md.
+// Claude Code, Codex and Gemini CLI show their model the server's instructions, the others do not (docs/cost.md).
 func TestInstructions(t *testing.T) {
 	texts := checktest.Must(prompts.New("", "en"))(t)
 	_, sentence, _ := strings.Cut(texts.Text("instructions"), "}}") // behind the name of the tool
@@ -115,7 +112,7 @@ func byName(t *testing.T, name string) client {
 	return client{}
 }
 
-// check compares where the last write went, and returns that.
+// check checks to which list and revision the last write went, and returns them.
 func (r *rig) check(what, want string) string {
 	r.t.Helper()
 	got := r.written()
@@ -124,7 +121,7 @@ func (r *rig) check(what, want string) string {
 	return got
 }
 
-// logLists logs all lists with who began them.
+// logLists logs all lists with the conversations that began them.
 func (r *rig) logLists() {
 	r.t.Helper()
 	for _, s := range r.lists() {
@@ -153,7 +150,7 @@ func (r *rig) offered() string {
 	return ""
 }
 
-// tokens estimates a number of tokens as the budgets do, as runes / 4.
+// tokens estimates the number of a text's tokens as the budgets do: its runes / 4.
 func tokens(text string) int { return (len([]rune(text)) + 3) / 4 }
 
 // report logs what the client sent in one run and what the model was shown.
@@ -165,9 +162,8 @@ func (r *rig) report(rec recording) {
 	r.t.Logf("SHOWN %d bytes, about %d tokens: %s", len(shown), tokens(shown), shown)
 }
 
-// T10: clients pass on a status and a reason that the schema does not list, and the model
-// is shown that they were taken. Those that check calls themselves by the schema pass them
-// on where it lists them.
+// T10: clients pass on a status and a reason that the schema does not list, and show the model that the server took
+// them. Clients that check calls by the schema themselves pass them on if the schema lists them.
 func TestUnlistedStatuses(t *testing.T) {
 	checks := map[string]bool{"gemini": true, "kimi": true}
 	for _, c := range clients() {
@@ -199,15 +195,14 @@ func TestUnlistedStatuses(t *testing.T) {
 // installed is a client that lists its servers itself.
 type installed struct {
 	name string   // as `todo-mcp install` has it
-	file string   // what it was configured with before, below the home
-	text string   // what that holds
+	file string   // its configuration file before, below the home
+	text string   // the content of that file
 	list []string // its command that lists servers
-	// stdio and http are in what it lists, for the two ways to the server.
+	// stdio and http are texts that it lists, for the two ways to the server.
 	stdio, http string
 }
 
-// listing are the clients whose own program lists the servers that it is given, most
-// of them with whether it reached them.
+// listing returns the clients whose own program lists its servers, most of them with whether it reached each server.
 func listing(t *testing.T) []installed {
 	return []installed{
 		{name: "claude-code", list: []string{program(t, "@anthropic-ai/claude-code-*/claude"), "mcp", "list"}, stdio: "todo: todo-mcp  - ✔ Connected", http: "/mcp (HTTP) - ✔ Connected"},
@@ -229,9 +224,8 @@ func listing(t *testing.T) []installed {
 	}
 }
 
-// Each client whose program can list its servers lists the one that `todo-mcp install`
-// gave it, over both transports, and none after `todo-mcp uninstall`, which leaves its
-// file as it was.
+// Each client whose program can list its servers lists the one that `todo-mcp install` added, over both transports. It
+// lists none after `todo-mcp uninstall`, which leaves the client's file as it was.
 func TestInstalledServersAreListed(t *testing.T) {
 	for _, c := range listing(t) {
 		t.Run(c.name, func(t *testing.T) {
@@ -276,8 +270,7 @@ func TestInstalledServersAreListed(t *testing.T) {
 
 var colours = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 
-// Kimi Code lists no servers; with the one that it was given its model is offered the
-// tool and writes a list.
+// Kimi Code cannot list its servers. After `todo-mcp install` its model is offered the tool and writes a list.
 func TestInstalledInKimi(t *testing.T) {
 	r := newRig(t, client{name: "kimi", files: func(*rig) {}, command: kimi})
 	env := []string{"KIMI_CODE_HOME=" + filepath.Join(r.home, "kimi"), "TODO_STORE=sqlite:" + r.store}
@@ -295,8 +288,8 @@ func TestInstalledInKimi(t *testing.T) {
 	r.check("the plan", "list 1 revision 1")
 }
 
-// A client that `install --allow` set up calls the tool in its own mode of permissions, where
-// nobody could be asked, and after `install --allow=false` it does not. `doctor` says which.
+// After `install --allow` a client that cannot ask anybody calls the tool in its usual mode of permissions; after
+// `install --allow=false` it does not. `doctor` says which is set.
 func TestAllowedTools(t *testing.T) {
 	for _, c := range []struct {
 		name, title string

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// object is JSON that is read or written without a type of its own.
+// object is JSON for which there is no type of its own.
 type object = map[string]any
 
 func asJSON(v any) string {
@@ -22,10 +22,9 @@ func asJSON(v any) string {
 	return string(raw)
 }
 
-// model is a stand-in for a model on loopback. It speaks the Anthropic Messages
-// API, OpenAI's Responses and Chat Completions and Gemini's generateContent, each just enough
-// for the clients of this package. It calls TodoWrite with the plans of its
-// script, one for each request, and then says that it is done.
+// model is a stand-in for a model on loopback. It speaks the Anthropic Messages API, OpenAI's Responses and Chat
+// Completions and Gemini's generateContent, each just enough for the clients of this package. It answers each request
+// with a call of our tool with the next plan of its script, and after the last plan says that it is done.
 type model struct {
 	*httptest.Server
 
@@ -34,12 +33,11 @@ type model struct {
 	agent    []plan // the script of sub-agents
 	requests []modelRequest
 	other    []string // requests that are no turn of the conversation
-	// answered is called with the number of results before the newest tool result that
-	// the model is shown; may be nil.
+	// answered is called when a request shows the model tool results, with their number minus 1; may be nil.
 	answered func(n int)
-	// fails is after how many turns of the conversation it refuses all; 0 is never.
+	// fails is the number of turns after which the model refuses all requests; 0 is never.
 	fails int
-	// asked is called with each turn of the conversation that begins; may be nil.
+	// asked is called with each request that is a turn of the conversation; may be nil.
 	asked func(modelRequest)
 }
 
@@ -51,10 +49,10 @@ type modelRequest struct {
 	Raw     string
 }
 
-// agentPrompt is what sub-agents are asked, by which the model tells them apart.
+// agentPrompt is the prompt of sub-agents, by which the model recognizes their requests.
 const agentPrompt = "You are the sub-agent."
 
-// refusal is what the model says that fails.
+// refusal is the error text of a model that fails.
 const refusal = "the stand-in is full"
 
 func newModel(t *testing.T) *model {
@@ -71,8 +69,7 @@ func (m *model) begin(script ...plan) {
 	m.script, m.requests, m.other = script, nil, nil
 }
 
-// turns returns the requests of the conversation since begin, and what else was
-// asked.
+// turns returns the requests of the conversation since begin, and the other requests.
 func (m *model) turns() (turns []modelRequest, other []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -89,7 +86,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var p *plan // to write; nil is the final text
+	var p *plan // the plan to write; nil: answer the final text
 	if len(r.Tools) > 0 {
 		p = m.next(r)
 	} else { // a side question (a title, a summary) or no question at all
@@ -106,10 +103,10 @@ func (m *model) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	case strings.HasSuffix(path, "/responses"):
 		events = openAIEvents(p, r.toolName("mcp__todo.TodoWrite"))
 	case strings.HasSuffix(path, "/chat/completions"):
-		events = chatEvents(p, r.toolName("mcp__todo__todo_write"), len(raw)/4) // Qwen Code defers it
+		events = chatEvents(p, r.toolName("mcp__todo__todo_write"), len(raw)/4) // Qwen Code defers the tool
 	case strings.HasSuffix(path, ":streamGenerateContent"):
 		events = geminiEvents(p, r.toolName("mcp_todo_TodoWrite"), len(raw)/4)
-	case strings.HasSuffix(path, ":generateContent"): // Gemini CLI asks for a summary so
+	case strings.HasSuffix(path, ":generateContent"): // Gemini CLI's request for a summary
 		fmt.Fprint(w, asJSON(geminiEvents(nil, "", len(raw)/4)[0]))
 		return
 	default:
@@ -118,7 +115,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	for _, e := range events {
-		if e["type"] != nil { // Gemini names no events
+		if e["type"] != nil { // Gemini's events have no names
 			fmt.Fprintf(w, "event: %s\n", e["type"])
 		}
 		fmt.Fprintf(w, "data: %s\n\n", asJSON(e))
@@ -147,8 +144,8 @@ func (m *model) next(r modelRequest) *plan {
 	return &p
 }
 
-// toolName returns the name under which the client offers TodoWrite, else deferred:
-// a client that defers its tools behind a search does not offer it at first.
+// toolName returns the name under which the client offers our tool, else the parameter deferred: a client that defers
+// its tools behind a search does not offer the tool at first.
 func (r modelRequest) toolName(deferred string) string {
 	for _, name := range r.Tools {
 		if dialectOf(name) != "" {
@@ -158,8 +155,8 @@ func (r modelRequest) toolName(deferred string) string {
 	return deferred
 }
 
-// dialectOf returns the one of our whole-list tools that a client offers under a name, which
-// has the server's before it: a host's own tools have none.
+// dialectOf returns which of our whole-list tools a client offers under a name; empty for none. Our server's name
+// precedes the tool's, unlike with a host's own tools.
 func dialectOf(name string) string {
 	for _, tool := range []string{"TodoWrite", "update_plan", "todo_write", "todowrite", "TodoList"} {
 		if server, ours := strings.CutSuffix(name, tool); ours && strings.Contains(server, "todo") {
@@ -169,7 +166,7 @@ func dialectOf(name string) string {
 	return ""
 }
 
-// write returns the arguments of a call of a tool: of a write as its dialect has them.
+// write returns the arguments of the plan's call of a tool; for a write, in the tool's own form.
 func (p plan) write(tool string) object {
 	if p.other != "" {
 		return p.arguments()
@@ -302,8 +299,8 @@ func openAIEvents(p *plan, tool string) []object {
 	}
 }
 
-// chatEvents returns an answer of Chat Completions to a prompt of so many tokens, by which
-// Qwen Code knows whether a summary is shorter.
+// chatEvents returns an answer of Chat Completions. By the prompt's number of tokens, the parameter prompt, Qwen Code
+// knows whether a summary is shorter.
 func chatEvents(p *plan, tool string, prompt int) []object {
 	delta, reason := object{"role": "assistant", "content": "Done."}, "stop"
 	if p != nil {

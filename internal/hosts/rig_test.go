@@ -42,15 +42,15 @@ import (
 // patience is how long one run of a client may take.
 const patience = 120 * time.Second
 
-// plan is one write of TodoWrite, or a call of another tool of the client.
+// plan is one write of a list by our tool, or a call of another tool of the client.
 type plan struct {
 	id    int64 // of the call
 	items []todoItem
 	other string // the name of the other tool; empty for a write
-	input object // what that is called with
+	input object // the arguments of the other tool
 }
 
-// call returns a call of a tool of the client's own.
+// call returns a plan that calls another tool of the client.
 func call(tool string, input object) plan { return plan{id: planIDs.Add(1), other: tool, input: input} }
 
 type todoItem struct {
@@ -62,8 +62,8 @@ type todoItem struct {
 
 var planIDs atomic.Int64
 
-// newPlan returns a plan of n items about a subject; the first done items are
-// completed and the next is in progress.
+// newPlan returns a plan of n items about a subject: completed ones, as many as done, one in progress, then pending
+// ones.
 func newPlan(subject string, n, done int) plan {
 	p := plan{id: planIDs.Add(1)}
 	for i := range n {
@@ -87,7 +87,7 @@ func (p plan) arguments() object {
 	return object{"todos": p.items}
 }
 
-// tool returns the tool to call, which is write for a write.
+// tool returns the name of the tool to call; for a write, the parameter write.
 func (p plan) tool(write string) string { return cmp.Or(p.other, write) }
 
 func (p plan) callID(prefix string) string { return fmt.Sprintf("%sstandin%d", prefix, p.id) }
@@ -119,8 +119,7 @@ func newRig(t *testing.T, c client) *rig {
 	return r
 }
 
-// run runs the client once and returns what was recorded. The model writes the
-// plans.
+// run runs the client once, has the model write the plans, and returns the recording.
 func (r *rig) run(w way, plans ...plan) recording {
 	r.t.Helper()
 	r.model.begin(plans...)
@@ -150,11 +149,11 @@ func execute(t *testing.T, home, dir string, args, env []string) (output string,
 	if cmd.Process == nil {
 		t.Fatal(err)
 	}
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it left behind
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // ends what the program left running
 	return string(out), err
 }
 
-// command returns a program to run as execute does.
+// command returns a program, set up as execute runs it.
 func command(ctx context.Context, t *testing.T, home, dir string, args, env []string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
@@ -168,7 +167,7 @@ func command(ctx context.Context, t *testing.T, home, dir string, args, env []st
 	return cmd
 }
 
-// lists returns the newest snapshots of all lists, the one written last first.
+// lists returns the newest snapshot of each list; the list that was written last is first.
 func (r *rig) lists() []todo.Snapshot {
 	r.t.Helper()
 	var found []todo.Snapshot
@@ -179,7 +178,7 @@ func (r *rig) lists() []todo.Snapshot {
 	return found
 }
 
-// read opens the store's file, behind what hooks left for it, for a moment.
+// read calls f with the store, which first applies the events that hooks left, and closes the store.
 func (r *rig) read(f func(context.Context, board.Store) error) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
@@ -191,8 +190,7 @@ func (r *rig) read(f func(context.Context, board.Store) error) {
 	checktest.Check(r.t, f(ctx, s))
 }
 
-// written says where the last write went: "list 2 revision 1", lists counted as
-// they began.
+// written says where the last write went: "list 2 revision 1". Lists are numbered in the order in which they began.
 func (r *rig) written() string {
 	r.t.Helper()
 	all := r.lists()
@@ -217,10 +215,9 @@ func (r *rig) serveHTTP() {
 	r.proxyHTTP(false)
 }
 
-// proxyHTTP puts a proxy that records what is posted before the server of the
-// rig over HTTP. Each connection of the client has its own to the server, as
-// without a proxy; with reuse, a connection is used again for any client, also
-// for clients of other rigs, as most proxies do.
+// proxyHTTP puts a proxy, which records the messages that are posted, in front of the rig's server over HTTP. Each
+// connection of the client gets its own connection to the server, as without a proxy. With reuse, clients, also those
+// of other rigs, share connections, as with most proxies.
 func (r *rig) proxyHTTP(reuse bool) {
 	r.t.Helper()
 	proxy := httptest.NewUnstartedServer(&httputil.ReverseProxy{
@@ -298,7 +295,7 @@ type client struct {
 	command func(r *rig, first bool, w way) (args, env []string)
 }
 
-// clients returns the clients by the name of the subtest.
+// clients returns the clients, named as their subtests.
 func clients() []client {
 	return []client{
 		{name: "claude-stdio", files: claudeFiles, command: claude},
@@ -444,10 +441,9 @@ func copilot(r *rig, first bool, w way) (args, env []string) {
 	return args, []string{"COPILOT_HOME=" + filepath.Join(r.home, "copilot"), "COPILOT_OFFLINE=true", "COPILOT_PROVIDER_TYPE=anthropic", "COPILOT_PROVIDER_BASE_URL=" + r.model.URL, "COPILOT_PROVIDER_API_KEY=x", "COPILOT_MODEL=claude-sonnet-4.5"}
 }
 
-// The test binary is also the program that clients start as their MCP server:
-// "hosts.test record FILE SERVER [ARGUMENT…]" runs the server and appends to the
-// file what goes in and out, one line each: the process id of the server, a kind
-// ("env", ">", "<", "signal") and a text.
+// With recordMode the test binary is the program that clients start as their MCP server: "hosts.test record FILE SERVER
+// [ARGUMENT…]" runs the server and appends to the file what goes in and out, one line each: the process id of the
+// server, a kind ("env", ">", "<", "signal") and a text.
 const recordMode = "record"
 
 func TestMain(m *testing.M) {
@@ -466,8 +462,8 @@ func record(file, server string, args []string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	// If the client kills this process, Linux kills the server; it does so when
-	// the thread that started it ends.
+	// If the client kills this process, Linux kills the server, too. Linux would also do so if the thread that started
+	// the server ended, so this goroutine keeps its thread.
 	runtime.LockOSThread()
 	cmd := exec.Command(server, args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -501,7 +497,7 @@ func record(file, server string, args []string) int {
 	return cmd.ProcessState.ExitCode()
 }
 
-// tee copies lines and reports each before it is passed on.
+// tee copies lines, and calls line with each before the line is passed on.
 func tee(to io.Writer, from io.Reader, line func(string)) {
 	for r := bufio.NewReader(from); ; {
 		s, err := r.ReadString('\n')
@@ -521,7 +517,7 @@ type recording struct {
 	servers []string // process ids
 }
 
-// naming are variables that may name a session.
+// naming matches environment variables that may name a session.
 var naming = regexp.MustCompile(`^[A-Z_]*(SESSION|PROJECT|THREAD|CONVERSATION)[^=]*=`)
 
 // read returns what was recorded in a file; nothing when it does not exist.
@@ -533,7 +529,7 @@ func read(t *testing.T, file string) (r recording) {
 	}
 	for line := range strings.Lines(string(raw)) {
 		part := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 3)
-		if len(part) < 3 { // a line that is being written
+		if len(part) < 3 { // a half-written line
 			continue
 		}
 		pid, kind, text := part[0], part[1], part[2]

@@ -29,17 +29,17 @@ import (
 // told is a client whose hooks tell its agent of its list.
 type told struct {
 	name  string // as `todo-mcp install` has it
-	title string // by which people are told of it
+	title string // its name for people
 	files func(r *rig)
-	// command runs it without a person, talk at a terminal with the prompt "go".
+	// command runs it without a person; talk runs it at a terminal, with the prompt "go".
 	command func(r *rig, first bool, w way) (args, env []string)
 	talk    func(r *rig) (args, env []string)
 	// runs returns the call of its tool that runs a command.
 	runs func(command string) plan
 	// compact is what a person types so that the conversation is summarized.
 	compact string
-	// asks is on the screen when it asks whether it may run a command, compacted when the conversation
-	// is summarized. rested is there when it takes the next command, if its hooks tell of that before.
+	// asks is on the screen when the client asks whether it may run a command, compacted when the conversation is
+	// summarized, and rested when it takes the next command, if its hooks report a rest before.
 	asks, compacted, rested string
 }
 
@@ -77,7 +77,7 @@ func toldClients() []told {
 	}
 }
 
-// codexCommand returns what runs a command in Codex, which asks for what is to be published.
+// codexCommand returns the input by which Codex runs a command. Codex asks a person before any command but "true".
 func codexCommand(command string) object {
 	if command == "true" {
 		return object{"cmd": command}
@@ -89,7 +89,7 @@ func runShellCommand(command string) plan {
 	return call("run_shell_command", object{"command": command, "is_background": false})
 }
 
-// rig returns a rig of the client, set up as its users do, with more flags.
+// rig returns a rig of the client, set up as its users do, with more flags of install.
 func (c told) rig(t *testing.T, flags ...string) *rig {
 	return newRig(t, client{name: c.name, command: c.command, files: func(r *rig) {
 		c.files(r)
@@ -100,7 +100,7 @@ func (c told) rig(t *testing.T, flags ...string) *rig {
 func toldClaude(r *rig, first bool, w way) (args, env []string) {
 	args, env = claude(r, first, w)
 	strict := slices.Index(args, "--strict-mcp-config")               // and --mcp-config FILE
-	return append(slices.Delete(args, strict, strict+3), "Bash"), env // is allowed, too
+	return append(slices.Delete(args, strict, strict+3), "Bash"), env // allows Bash, too
 }
 
 func toldCodex(r *rig, first bool, w way) (args, env []string) {
@@ -108,10 +108,10 @@ func toldCodex(r *rig, first bool, w way) (args, env []string) {
 	return append(args, "--dangerously-bypass-hook-trust"), env
 }
 
-// add adds an item to the newest list that a person can change, as they do in an editor.
+// add adds an item, in an editor, to the newest list that a person can change.
 func (r *rig) add(item string) { r.t.Helper(); r.edit("[ ] " + item) }
 
-// edit adds an item with a marker before it.
+// edit does what add does, for an item with a marker before it, such as [+].
 func (r *rig) edit(item string) {
 	r.t.Helper()
 	editor := r.file("editor", "#!/bin/sh\necho '- "+item+"' >> \"$1\"\n")
@@ -124,19 +124,19 @@ func (r *rig) edit(item string) {
 	}
 }
 
-// What the model is told, as far as it is the same whatever was changed.
+// The fixed beginnings of the texts that the model is told.
 var (
 	news     = beginning(func(w *prompts.Words) string { return w.UserChanged })
 	reminder = beginning(func(w *prompts.Words) string { return w.Reminder })
 )
 
-// beginning returns what stands before the first value in a text.
+// beginning returns the part of a text before its first value.
 func beginning(text func(*prompts.Words) string) string {
 	before, _, _ := strings.Cut(text(prompts.WordsIn("en")), "%")
 	return before
 }
 
-// saw checks how often texts are in a request of the model, and logs what is told in it.
+// saw checks how often texts are in a request of the model, and logs the news and reminders in it.
 func (r *rig) saw(when string, req modelRequest, want map[string]int) {
 	r.t.Helper()
 	for text, n := range want {
@@ -147,9 +147,8 @@ func (r *rig) saw(when string, req modelRequest, want map[string]int) {
 	}
 }
 
-// A person's edit between two calls of other tools reaches the agent at once and once: not
-// again with the next answer, nor when the conversation is resumed, where it is reminded of
-// its list as it is by then.
+// A person's edit between two calls of other tools reaches the agent with the next request, and only once: not again
+// with the next answer, nor as news after a resume. There the agent is reminded of its list as it is by then.
 func TestAgentsAreToldOfEdits(t *testing.T) {
 	for _, c := range toldClients() {
 		t.Run(c.name, func(t *testing.T) {
@@ -167,14 +166,13 @@ func TestAgentsAreToldOfEdits(t *testing.T) {
 			r.add("Buy flour")
 			r.model.answered = nil
 			r.run(resume)
-			turns, _ = r.model.turns() // others may follow, with which Qwen Code notes what it learnt
+			turns, _ = r.model.turns() // Qwen Code may send more requests, to note what it learnt
 			r.saw("after resume", turns[0], map[string]int{reminder: 1, "Buy flour": 1})
 		})
 	}
 }
 
-// With the kind finish a turn does not end with open items: it goes on once, and the agent is told
-// which they are.
+// With the kind finish a turn does not end with open items: it goes on once, and the agent is told the open items.
 func TestTurnsAreFinished(t *testing.T) {
 	for _, c := range toldClients() {
 		t.Run(c.name, func(t *testing.T) {
@@ -211,9 +209,8 @@ func talkToQwen(r *rig) (args, env []string) {
 	return []string{program(r.t, ".bin/qwen"), "--auth-type", "openai", "--approval-mode", "default", "--allowed-tools", "mcp__todo__todo_write", "-i", "go"}, env
 }
 
-// A permission that a client asks for stands with its list until the person answers; what
-// they change between two prompts is told with the next; and after the conversation was
-// summarized the agent is reminded of its list.
+// A client's question for a permission is shown with its list until the person answers. A person's edit between two
+// prompts is told with the next prompt. After a summary of the conversation the agent is reminded of its list.
 func TestAtTheTerminal(t *testing.T) {
 	for _, c := range toldClients() {
 		t.Run(c.name, func(t *testing.T) {
@@ -252,7 +249,7 @@ func TestAtTheTerminal(t *testing.T) {
 	}
 }
 
-// That the model failed is shown of hosts, too, that tell no hook so, or do not say it clearly.
+// A failure of the model is shown with the list, even if the host reports it to no hook, or not clearly.
 func TestModelFails(t *testing.T) {
 	for _, c := range toldClients() {
 		t.Run(c.name, func(t *testing.T) {
@@ -289,7 +286,7 @@ func (r *rig) lines(args ...string) string {
 	return output
 }
 
-// awaitList waits until the newest list is as it should be.
+// awaitList waits until the newest list satisfies a condition, which what names.
 func (r *rig) awaitList(what string, is func(todo.Snapshot) bool) {
 	r.t.Helper()
 	r.read(func(ctx context.Context, s board.Store) error {
@@ -308,8 +305,8 @@ func (r *rig) awaitList(what string, is func(todo.Snapshot) bool) {
 	})
 }
 
-// await waits for a value that is the right one. It does what is to be done for it, and does
-// so again while there is none: a client that is busy with its hooks does not hear it.
+// await waits for a value that satisfies a condition. It calls the functions do, and calls them again while there is no
+// value: a client that is busy with its hooks misses keys.
 func await[T any](t *testing.T, what string, from <-chan T, is func(T) bool, do ...func()) (found T) {
 	t.Helper()
 	limit := time.After(patience)
@@ -339,16 +336,16 @@ func await[T any](t *testing.T, what string, from <-chan T, is func(T) bool, do 
 type screen struct {
 	t    *testing.T
 	term *os.File
-	more chan string // what is added to it
-	text string      // what was added so far, without escape sequences
-	from int         // where in text the next thing is looked for
+	more chan string // the texts added to it
+	text string      // all texts added so far, without escapes
+	from int         // where in text the next search begins
 }
 
 // open runs a client at a terminal until the test ends.
 func (r *rig) open(args, env []string) *screen {
 	r.t.Helper()
 	cmd := command(r.t.Context(), r.t, r.home, r.dir, args, append(env, "TERM=xterm-256color"))
-	cmd.SysProcAttr = nil // the terminal's
+	cmd.SysProcAttr = nil // pty sets the terminal's
 	term := checktest.Must(pty.StartWithSize(cmd, &pty.Winsize{Rows: 50, Cols: 160}))(r.t)
 	s := &screen{t: r.t, term: term, more: make(chan string, 1<<16)}
 	go s.read()
@@ -363,7 +360,7 @@ func (r *rig) open(args, env []string) *screen {
 	return s
 }
 
-// read reads what is written to the screen, and answers what programs ask of a terminal.
+// read reads the output to the screen, and answers the queries that programs send to a terminal.
 func (s *screen) read() {
 	answers := strings.NewReplacer("\x1b[6n", "\x1b[1;1R", "\x1b[c", "\x1b[?62c", "\x1b[0c", "\x1b[?62c")
 	buf := make([]byte, 1<<16)
@@ -382,10 +379,10 @@ func (s *screen) read() {
 	}
 }
 
-// escapes are what moves the cursor or colours the text.
+// escapes matches white space and the sequences that move the cursor or colour the text.
 var escapes = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.|\s+`)
 
-// await waits until a text, given without its spaces, is added to the screen.
+// await waits until a text, compared without its spaces, is added to the screen.
 func (s *screen) await(text string, do ...func()) {
 	s.t.Helper()
 	text = strings.ReplaceAll(text, " ", "")
@@ -405,8 +402,8 @@ func (s *screen) typed(keys string) { s.t.Helper(); checktest.Must(s.term.WriteS
 // enter sends what was typed.
 func (s *screen) enter() { s.typed("\r") }
 
-// What a person adds for the end of a turn is in no request of the turn. As it ends the agent is
-// told of it, once, and goes on with it.
+// An item that a person adds for the end of a turn is in no request of the turn. As the turn ends, the agent is told of
+// the item, once, and goes on with it.
 func TestAfterThis(t *testing.T) {
 	type host struct {
 		name string
@@ -430,12 +427,12 @@ func TestAfterThis(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := c.rig(t)
 			r.model.answered = func(n int) {
-				if n == 1 { // then a plugin that nothing waits for has told of the list, too
+				if n == 1 { // by then a plugin, which nothing waits for, has told of the list, too
 					r.edit("[+] Buy salt")
 				}
 			}
 			script := []plan{newPlan("Bake bread", 2, 0), c.runs("true"), c.runs("true"), newPlan("Bake bread", 2, 1)}
-			if c.name == "opencode" { // whose run ends with the turn
+			if c.name == "opencode" { // opencode run would end with the turn
 				asked := r.asked()
 				r.model.begin(script...)
 				r.serveOpencode()("go")
@@ -455,7 +452,7 @@ func TestAfterThis(t *testing.T) {
 	}
 }
 
-// An agent at rest goes on as a person gives it something to do, of which it is told once.
+// An agent at rest goes on when a person adds an item, and is told of the item once.
 func TestWake(t *testing.T) {
 	claude := toldClients()[0]
 	for name, start := range map[string]func(t *testing.T) (*rig, func()){
@@ -494,20 +491,20 @@ func bash(command string) plan {
 	return call("bash", object{"command": command, "description": "Nothing"})
 }
 
-// asked returns the requests of the model from now on.
+// asked returns a channel of the model's requests from now on.
 func (r *rig) asked() <-chan modelRequest {
 	asked := make(chan modelRequest, 64)
 	r.model.asked = func(q modelRequest) { asked <- q }
 	return asked
 }
 
-// tells returns what reports whether a request has a text.
+// tells returns a function that reports whether a request contains a text.
 func tells(text string) func(modelRequest) bool {
 	return func(q modelRequest) bool { return strings.Contains(q.Raw, text) }
 }
 
-// serveOpencode runs opencode without a terminal until the test ends, and returns what gives the
-// agent of a new chat a prompt.
+// serveOpencode runs opencode without a terminal until the test ends, and returns a function that sends a prompt to the
+// agent of a new chat.
 func (r *rig) serveOpencode() func(prompt string) {
 	r.t.Helper()
 	cmd := command(r.t.Context(), r.t, r.home, r.dir, []string{program(r.t, "opencode-linux-x64/bin/opencode"), "serve", "--port", "0"},

@@ -18,13 +18,13 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/atomicfile"
 )
 
-// MaxFile is the maximum size of a client's file, in bytes. Claude Code keeps its state in it: 240 MB were seen.
+// MaxFile is the maximum size of a client's file, in bytes. Claude Code's also has its state: 240 MB were seen.
 const MaxFile = 300_000_000
 
 // file is a configuration file as it was read.
 type file struct {
 	path   string // as the client names it
-	target string // where links lead; the same as path without one
+	target string // the file that path links to; path if it is no link
 	mark   []byte // the byte order mark, which editors of Windows write
 	data   []byte // what follows the mark; nil for no file
 }
@@ -81,7 +81,7 @@ func backupOf(path string) string { return path + ".todo-mcp.bak" }
 // Change is a change of a client's files.
 type Change struct {
 	File  string   // the path of the file with the servers
-	Notes []string // what a person should know besides
+	Notes []string // what else a person should know
 	edits []*edit
 	home  string // the user's folder
 }
@@ -158,11 +158,11 @@ func (e *edit) object(key string) (map[string]any, error) {
 // errNotEdited is the error for an edit whose result would not have the wanted value.
 var errNotEdited = errors.New(": this is written in a way that cannot be edited safely: change it by hand; --print shows what install writes")
 
-// set sets the value at a path, and shows it.
+// set sets the value at a path, and shows it in the diff.
 func (e *edit) set(value any, path ...any) error { return e.setShown(value, value, path...) }
 
-// setShown sets the value at a path, and shows another one, without secrets; nil removes what is there. It returns an
-// error if the parsed result does not have the value.
+// setShown sets the value at a path; nil removes the value that is there. In the diff it shows the argument shown,
+// which has no secrets. It returns an error if the parsed result does not have the value.
 func (e *edit) setShown(value, shown any, path ...any) error {
 	old := at(e.root, path)
 	if value == nil && old == nil || value != nil && reflect.DeepEqual(old, plainJSON(value)) {
@@ -209,8 +209,8 @@ func (c *Change) edit(o Options, path string) (*edit, error) {
 	return e, err
 }
 
-// Diff returns the path of each file, and each value that is set (+) or removed (-). It shows nothing else of a
-// file, which may be secret. Hooks that call the same share a line.
+// Diff returns the path of each file, and each value that is set (+) or removed (-). It shows nothing else of a file,
+// which may be secret. Hooks with the same command share a line.
 func (c Change) Diff() (text string) {
 	for _, e := range c.edits {
 		text += e.before.path + "\n" + strings.Join(e.shown, "\n") + "\n"
@@ -238,8 +238,8 @@ func (c Change) Files() (paths, texts []string) {
 }
 
 // Write makes the change. It replaces each file, or the target of a link, as a whole, or removes it. Before it replaces
-// a file it copies it, unless the file names this program and has a copy. It fails at a file that was changed meanwhile
-// or is protected; the files before it stay changed.
+// a file it makes a copy, unless the file names this program and has a copy. It stops with an error at a file that was
+// changed meanwhile or is protected; the files that it wrote before stay changed.
 func (c Change) Write() error {
 	for _, e := range c.edits {
 		if err := e.save(c.home); err != nil {
@@ -282,7 +282,7 @@ func (e *edit) save(home string) error {
 		}
 		return err
 	}
-	// If the file names this program, an existing copy stays: it is from before, and a user may want it back.
+	// If the file names this program, an existing copy stays: it has the earlier content, which a user may want back.
 	isOurs := e.ours || bytes.Contains(e.before.data, []byte(programName))
 	if e.before.data != nil && !(isOurs && exists(copied)) {
 		_ = os.Remove(copied) // so that the new one gets the mode of a new file, readable by its owner alone
@@ -293,7 +293,7 @@ func (e *edit) save(home string) error {
 	return atomicfile.Write(e.before.target, after, e.check) // checks again, since making a copy takes long
 }
 
-// check returns an error if the file changed since it was read, or may not be written; renaming ignores the latter.
+// check returns an error if the file changed since it was read, or is write-protected, which a rename would ignore.
 func (e *edit) check() error {
 	now, err := readFile(e.before.path)
 	if err != nil || !reflect.DeepEqual(now, e.before) {

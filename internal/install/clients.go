@@ -24,15 +24,15 @@ type Client struct {
 type hookSetup struct {
 	file       string      // its file of hooks, or its plugin
 	entries    []hookEntry // the hooks; a plugin's entries have only a kind
-	flat       bool        // a hook stands directly in the list of its event and has the matcher; else a group has both
+	flat       bool        // a hook stands in its event's list, with the matcher; else in a group with the matcher
 	form       string      // a template of a hook's fields, written as [clients.Setup.Stdio] is; empty for commandForm
-	timeout    int         // after which the client stops a hook, in the client's unit
-	version    int         // that the file must have; 0 for none
-	statusLine string      // the arguments of the command of a status line; empty for none
+	timeout    int         // when the client stops a hook, in the client's unit
+	version    int         // the version that the file must have; 0 for none
+	statusLine string      // this program's arguments in a status line; empty for none
 	// sidebar is the file of a plugin that draws the list in the client, and sidebars the file that names such
 	// plugins; empty for none.
 	sidebar, sidebars string
-	windows           shell.Shell // which runs hooks on Windows; elsewhere it is [shell.POSIX]
+	windows           shell.Shell // the shell that runs hooks on Windows; elsewhere [shell.POSIX]
 	asks              bool        // the client asks a person to trust new hooks, as it starts
 }
 
@@ -75,7 +75,7 @@ func likeClaudeCode(mirrors hookEntry, more ...hookEntry) []hookEntry {
 
 const (
 	seconds      = 5            // the timeout of a hook
-	codexSeconds = 3            // in Codex, which warns of more for some hooks
+	codexSeconds = 3            // in Codex, which warns of longer ones for some hooks
 	wakeSeconds  = 12 * 60 * 60 // of the hook that waits while an agent rests
 )
 
@@ -124,7 +124,7 @@ func hookSetups() map[string]*hookSetup {
 			file: clients.GeminiFile, timeout: seconds * 1000, windows: shell.PowerShell,
 			entries: []hookEntry{
 				mirrorHook("AfterTool", "gemini-cli"), {Mirror, "SessionStart", "resume"}, {event: "SessionEnd"},
-				// a matcher is one cause; Gemini CLI drops answers at /clear and /compress: BeforeAgent reminds then
+				// a matcher has one cause; Gemini CLI drops answers at /clear and /compress, so BeforeAgent reminds
 				{Remind, "SessionStart", ""}, {Remind, "PreCompress", "manual"}, {Remind, "BeforeAgent", ""},
 				{Edits, "BeforeAgent", ""}, {Edits, "AfterTool", ""},
 				{Waiting, "Notification", ""}, {Waiting, "AfterAgent", ""},
@@ -136,7 +136,7 @@ func hookSetups() map[string]*hookSetup {
 			entries: likeClaudeCode(mirrorHook("PostToolUse", "qwen"), // the prompt event precedes each request to the model
 				hookEntry{Waiting, "Notification", "idle_prompt"}, hookEntry{Waiting, "StopFailure", ""}),
 		},
-		"copilot": { // no Edits: it reads answers of another form; no PermissionRequest: it comes without a question, too
+		"copilot": { // no Edits: it reads answers of another form; no PermissionRequest: it also comes without a question
 			file: "$COPILOT_HOME/hooks/todo-mcp.json|~/.copilot/hooks/todo-mcp.json", timeout: seconds, windows: shell.PowerShell,
 			flat: true, version: 1, form: `type: "command", bash, powershell, timeoutSec`, entries: []hookEntry{
 				mirrorHook("PostToolUse", "copilot"), {event: "SessionStart"}, {event: "SessionEnd"},
@@ -163,7 +163,7 @@ func hookSetups() map[string]*hookSetup {
 
 const sidebarFile = "todo-mcp-sidebar.js" // outside opencode's folder of plugins, which is for another kind of plugins
 
-// Kind is what hooks of a client are for. A person chooses by kinds.
+// Kind is a purpose of hooks. A person chooses hooks by kind.
 type Kind = string
 
 const (
@@ -198,7 +198,7 @@ func About(k Kind) string {
 // HookCost says what a hook costs.
 const HookCost = "A hook starts a process, for which the client waits some 30 ms."
 
-// ParseKinds returns the kinds of a text: names with commas between them, all, or none, which is empty but not nil.
+// ParseKinds returns the kinds in a text: names with commas between them, "all", or "none" (empty, not nil).
 func ParseKinds(text string) ([]Kind, error) {
 	kinds := []Kind{}
 	for name := range strings.SplitSeq(text, ",") {
@@ -260,7 +260,7 @@ func (s *hookSetup) hooks(kinds []Kind) (all []hookEntry) {
 	return all
 }
 
-// union returns a matcher that selects all that one of two matchers selects.
+// union returns a matcher that selects everything that either of two matchers selects.
 func union(a, b string) string {
 	if a == "" || b == "" {
 		return ""

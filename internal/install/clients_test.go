@@ -17,9 +17,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/install"
 )
 
-// Each client's files as its users have them: the server is added, also one over HTTP in
-// its place, then the hooks beside hooks of others, and without all that the files are as
-// they were. What is shown has none of the secrets (BAD-INPUT 94).
+// Into each client's files, as users have them, the server is added, then one over HTTP in its place, later hooks
+// beside other hooks. After uninstall the files are as they were. Nothing that is shown has a secret (BAD-INPUT 94).
 func TestClients(t *testing.T) {
 	for _, name := range edited() {
 		t.Run(name, func(t *testing.T) {
@@ -58,8 +57,8 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// On an empty machine the files are made with their folders, as they are written by hand,
-// all of them is shown, and none is left afterwards.
+// On an empty machine the files are made with their folders, and have the texts to write by hand. All changes are
+// shown, and uninstall leaves nothing.
 func TestMissingFiles(t *testing.T) {
 	for _, name := range edited() {
 		r := newRig(t, name)
@@ -84,8 +83,8 @@ func TestMissingFiles(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 94: files that are cut off anywhere are not touched if they are broken by
-// that, and the error says where; no secret of them is told.
+// BAD-INPUT 94: a file that is broken because it is cut off somewhere is not touched. The error says where, and has no
+// secret.
 func TestCutFilesAreLeft(t *testing.T) {
 	for _, name := range edited() {
 		r := newRig(t, name).sample().sampleHooks()
@@ -94,7 +93,7 @@ func TestCutFilesAreLeft(t *testing.T) {
 			for n := 1; n < len(whole); n += 7 {
 				r.write(path, whole[:n])
 				if _, err := r.Install(r.m, install.Options{Hooks: install.Kinds()}); err == nil {
-					continue // a beginning that is whole, as there are of TOML
+					continue // the beginning is valid, as often in TOML
 				}
 				refused++
 				r.refused(install.Options{Hooks: install.Kinds()}, path+":")
@@ -107,7 +106,7 @@ func TestCutFilesAreLeft(t *testing.T) {
 	}
 }
 
-// What is found on a machine, by the trace that each client leaves.
+// Clients are found on a machine by the trace that each leaves: a folder or a program.
 func TestFound(t *testing.T) {
 	r := newRig(t, "zed")
 	found := func() (names []string) {
@@ -130,8 +129,8 @@ func TestFound(t *testing.T) {
 	}
 }
 
-// The places that variables name, CLIENT|SYSTEM|VARIABLES|PLACE in each line; docs/clients.md has
-// the usual ones.
+// Variables change the places of clients' files: testdata/places.txt has lines of CLIENT|SYSTEM|VARIABLES|PLACE.
+// docs/clients.md has the usual places.
 func TestPlaces(t *testing.T) {
 	for row := range strings.Lines(newRig(t, "zed").read(filepath.Join("testdata", "places.txt"))) {
 		p := strings.Split(strings.TrimSpace(row), "|")
@@ -156,8 +155,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// Of several files it is the one with this program, else the first that is there, else one
-// whose folder is there.
+// Of a client's possible files install takes the one with this program, else the first that exists, else the first
+// whose folder exists.
 func TestSeveralFiles(t *testing.T) {
 	r := newRig(t, "opencode")
 	folder := filepath.Join(r.m.Home, ".config", "opencode")
@@ -173,7 +172,7 @@ func TestSeveralFiles(t *testing.T) {
 		}
 	}
 	r.refused(install.Options{}, "opencode.json:1:2")
-	// One with this program is meant, also when another one has come since.
+	// The file with this program is taken, even if a file that precedes it has come since.
 	r.write(filepath.Join(folder, "opencode.json"), "{}")
 	r.write(filepath.Join(folder, "opencode.jsonc"), `{"mcp": {"todo": {"type": "local", "command": ["todo-mcp"]}}}`)
 	if got := r.look(); got.File != filepath.Join(folder, "opencode.jsonc") || got.Name != "todo" {
@@ -192,8 +191,8 @@ func withHooks(t *testing.T, client, text string) *rig {
 	return r
 }
 
-// A person chooses kinds of hooks: each choice of them is what stands there then, whatever
-// stood there before, it is known again, and none takes all of them away.
+// For each choice of kinds install writes the same hooks, whatever hooks were there before, and Look reports the kinds
+// again. The choice none removes all hooks.
 func TestHookKinds(t *testing.T) {
 	all := install.AllKinds()
 	for _, name := range install.Names() {
@@ -239,8 +238,8 @@ func TestHookKinds(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 117: Foreign hooks that post to our address; an unknown kind of hooks → They stay,
-// also after `uninstall`; an error that has the kinds
+// BAD-INPUT 117: Foreign hooks that post to our address; an unknown kind of hooks → They stay, also after `uninstall`;
+// an error that lists the kinds
 func TestNoKinds(t *testing.T) {
 	for _, name := range []string{"mirrors", "all mirror", "mirror,\x1b[2J", "", "none,mirror"} {
 		if kinds, err := install.ParseKinds(name); err == nil || !strings.Contains(err.Error(), "mirror, calls") || strings.Contains(err.Error(), "\x1b") {
@@ -249,8 +248,7 @@ func TestNoKinds(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 94: where the server's entry stays, since it cannot be edited, its hooks go all the
-// same.
+// BAD-INPUT 94: uninstall removes the hooks, even if the server's entry cannot be edited and stays.
 func TestHooksGoWithoutTheServer(t *testing.T) {
 	const text = "mcp_servers.todo.command = \"/gone/todo-mcp\"\n"
 	r := newRig(t, "codex")
@@ -270,9 +268,9 @@ type outcome struct {
 	err   error
 }
 
-// installed installs to a client whose file had a text. The words say the client and more:
-// "in hooks" that it is the file of hooks, "windows" that the file is of an editor there, and
-// what install is told of the machine and by flags.
+// installed installs to a client whose file had the text before. The first word is the client. With "in hooks" that
+// file is the file of hooks, with "windows" an editor of Windows wrote it. Other words describe the machine and set
+// flags of install.
 func installed(t *testing.T, words []string, before string) *outcome {
 	t.Helper()
 	out := &outcome{rig: newRig(t, words[0])}
@@ -315,7 +313,7 @@ func installed(t *testing.T, words []string, before string) *outcome {
 	return out
 }
 
-// part returns what came of it.
+// part returns one aspect of the outcome, by its name in testdata/cases.
 func (out *outcome) part(name string) string {
 	path := out.file()
 	switch name {
@@ -342,8 +340,8 @@ func (out *outcome) part(name string) string {
 	return string(text)
 }
 
-// What becomes of many files, with a word on each; testdata/cases has them. A part whose name
-// has a | is a file before, or one in each line, and those behind it are what comes of it.
+// testdata/cases has many files, each with a title, and what install makes of them. A part whose name has a | is a file
+// before install, or with "lines" one file in each line; the parts behind it are the outcomes.
 //
 // BAD-INPUT 97: Another server by our name, or a program, package or address whose name contains
 // ours → It stays; this one is called todo-mcp

@@ -23,8 +23,8 @@ func (c Client) entry(name string, s Server) object {
 	})
 }
 
-// fill makes an object from a form, such as `type: "stdio", command, args?`. The value of a field is the JSON after its
-// colon, or without a colon comes from values. A key loses the ? at its end, and a + with all that follows.
+// fill makes an object from a form, such as `type: "stdio", command, args?`. A field's value is the JSON after its
+// colon; without a colon it is from values. A key loses the ? at its end, and a + with all that follows.
 func fill(form string, values map[string]any) (all object) {
 	for part := range strings.SplitSeq(form, ", ") {
 		key, text, hasValue := strings.Cut(part, ": ")

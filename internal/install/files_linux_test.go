@@ -14,8 +14,7 @@ import (
 
 func makePipe(path string) error { return syscall.Mkfifo(path, 0o600) }
 
-// asNobody makes this test's thread one of a user who may not do everything; it does
-// nothing if it is one already.
+// asNobody makes this test's thread act as the user nobody, if the test runs as root; otherwise it does nothing.
 func asNobody(t *testing.T, home string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -66,10 +65,10 @@ func TestProtected(t *testing.T) {
 	}
 }
 
-// Who changes another's file with the rights of root leaves it to its owner.
+// A file that root changes still belongs to its owner.
 func TestOwnerStays(t *testing.T) {
 	if os.Geteuid() != 0 {
-		return // nobody else may give files away
+		return // only root may change a file's owner
 	}
 	r := newRig(t, "gemini").sample()
 	checktest.Check(t, os.Chown(r.file(), 1234, 5678))

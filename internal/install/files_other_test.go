@@ -4,5 +4,5 @@ package install_test
 
 import "os"
 
-// makePipe makes the null device, by a link, where there are no pipes with names.
+// makePipe makes a link to the null device, in place of the named pipe on Linux.
 func makePipe(path string) error { return os.Symlink(os.DevNull, path) }

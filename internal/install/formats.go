@@ -78,8 +78,8 @@ func setTOML(data []byte, value any, path []any) ([]byte, error) {
 	return text, cmp.Or(err, wrong)
 }
 
-// besides returns as text what a file has without the server named by which, or the item at index which. If which
-// is nil or newItem, nothing is left out.
+// besides returns the rest of a file as text, without the server or item which: a server's name or an item's index. If
+// which is nil or newItem, nothing is left out.
 func besides(root map[string]any, table string, which any) string {
 	servers, isTable := root[table].(map[string]any)
 	items, isArray := root[table].([]any)
@@ -89,7 +89,7 @@ func besides(root map[string]any, table string, which any) string {
 		items = slices.Delete(items, n, n+1)
 		root[table] = items
 	}
-	if (isTable || isArray) && len(servers)+len(items) == 0 { // an empty one is the same as none
+	if (isTable || isArray) && len(servers)+len(items) == 0 { // an empty table is the same as none
 		delete(root, table)
 	}
 	return fmt.Sprintf("%#v", root) // DeepEqual would find NaN unequal
@@ -189,7 +189,7 @@ func readPlugin(data []byte) (root map[string]any, err error) {
 	return root, nil
 }
 
-// setPlugin returns the text of a plugin; empty for nil.
+// setPlugin returns the new text of a plugin; empty for nil. It refuses data that is no plugin of ours.
 func setPlugin(data []byte, text any, _ []any) ([]byte, error) {
 	if root, _ := readPlugin(data); root == nil && len(data) > 0 {
 		return nil, errors.New(": this is another plugin, which stays")

@@ -19,7 +19,7 @@ type HookState string
 const (
 	HooksMissing  HookState = "no"
 	HooksThere    HookState = "yes"
-	HooksOutdated HookState = "outdated" // another program, or not all of them
+	HooksOutdated HookState = "outdated" // they call another program, or some are missing
 	HooksPending  HookState = "pending"  // the client runs none before a person trusts them
 )
 
@@ -28,11 +28,11 @@ const (
 	statusLineKey = "statusLine"
 	versionKey    = "version"
 	pluginsKey    = "plugin"
-	sidebarName   = "./" + sidebarFile     // the sidebar's plugin in the file beside it
+	sidebarName   = "./" + sidebarFile     // names the sidebar's plugin in tui.json
 	hookName      = "hook"                 // the command that hooks run
 	pluginPath    = "the plugin that runs" // the name of a plugin's only value
-	finishFlag    = "--finish"             // of the hook that keeps a turn from ending
-	wakeFlag      = "--wake"               // of the hook that waits while an agent rests
+	finishFlag    = "--finish"             // for the hook that keeps a turn from ending
+	wakeFlag      = "--wake"               // for the hook that waits while an agent rests
 	serverFlag    = "--server"             // names the server that a hook tells
 )
 
@@ -53,7 +53,7 @@ type hookFile struct {
 var errSlowHooks = errors.New("hooks are not for npx, which takes too long for what runs with each todo: " +
 	"npm install --global todo-mcp, then todo-mcp install --hooks")
 
-// hookFile returns a client's file of hooks. It adds its edit to change if missing. Hooks use the server's store.
+// hookFile returns a client's file of hooks, and adds its edit to the Change if missing. Hooks use the server's store.
 func (c Client) hookFile(m Machine, o Options, server Server, change *Change) (h hookFile, err error) {
 	command, unknown := m.Command(c.IsDesktop)
 	h = hookFile{hookSetup: c.hooks, host: c.Prefixes[0], machine: m, shell: shell.POSIX, store: storeOf(server.Args), err: unknown}
@@ -226,8 +226,8 @@ func (h hookFile) placesIn(group any, event string, path ...any) (here []place) 
 	return here[:1]
 }
 
-// install adds missing hooks of kinds, replaces outdated ones, removes others, and sets the status line. Without kinds it
-// removes all of these.
+// install adds the missing hooks of the kinds, replaces outdated ones, removes others, and sets the status line.
+// Without kinds it removes all of these.
 func (h hookFile) install(kinds []Kind) error {
 	comes := len(kinds) > 0
 	if comes && h.err != nil {
@@ -243,7 +243,7 @@ func (h hookFile) install(kinds []Kind) error {
 	}
 	missing := h.hooks(kinds)
 	places, err := h.places()
-	for _, p := range slices.Backward(places) { // so that the paths of the others stay valid
+	for _, p := range slices.Backward(places) { // backward, so that the other paths stay valid
 		i := slices.IndexFunc(missing, func(e hookEntry) bool {
 			called, _ := h.calls(e)
 			return e.event == p.event && e.matcher == p.matcher && called == p.command
@@ -270,8 +270,8 @@ func (h hookFile) install(kinds []Kind) error {
 	return cmp.Or(err, h.setStatusLine(comes))
 }
 
-// brief rewrites the last line of shown as the hook's call and its event. If the line before has the same call, that
-// one gets the event.
+// brief rewrites the last line of shown as the hook's call and its event. If the previous line has the same call, brief
+// adds the event to that line.
 func (h hookFile) brief(calls, event string) {
 	last := len(h.shown) - 1
 	if last < 0 { // the change failed

@@ -26,10 +26,10 @@ type Options struct {
 	URL   string   // the address of a running server, instead of a command; empty for none
 	Hooks []Kind   // the kinds of hooks to run; empty removes all hooks, nil keeps them
 	Allow *bool    // run the server's tools without asking, where there is a setting for it ([clients.Allow]); nil keeps it
-	Blank bool     // take all files for empty, so that the change is what to write by hand
+	Blank bool     // treat all files as empty, so that the change is what to write by hand
 }
 
-// Check returns an error that says what is allowed. It adds /mcp to an address without a path.
+// Check returns an error for a bad URL, or for a URL together with Args. It adds /mcp to a URL without a path.
 func (o *Options) Check() error {
 	if o.URL == "" {
 		return nil
@@ -100,7 +100,7 @@ type State struct {
 	Allowed  bool   // it runs the server's tools without asking
 }
 
-// ByHand reports whether a person has to edit the client's file: no library edits YAML without changing all else.
+// ByHand reports whether a person has to edit the client's file: no library edits YAML without changes elsewhere in it.
 func (c Client) ByHand() bool { return strings.HasSuffix(c.Files[0], ".yaml") }
 
 // Look returns the state of a client. It is valid also with an error, which says why a file cannot be read.
@@ -174,14 +174,14 @@ func (c Client) read(m Machine, o Options, path string) (f serversFile, err erro
 	if f.ours && !slices.Contains(f.names, f.name) {
 		f.name = f.names[0]
 	}
-	for !f.ours && entries[f.name] != nil { // it is another server's
+	for !f.ours && entries[f.name] != nil { // another server has this name
 		f.name += "-mcp"
 	}
 	f.entry, _ = entries[f.name].(map[string]any)
 	return f, err
 }
 
-// isOurs reports whether an entry is of this program: it runs it, or has the address of o, or has a name of ours and an
+// isOurs reports whether an entry is of this program: it runs it, or has the address in o, or has a name of ours and an
 // address that this program serves. Other servers use /mcp, too, so an entry with headers or a sign-in must also have
 // the usual port.
 func isOurs(m Machine, o Options, name string, entry map[string]any) bool {
@@ -241,8 +241,8 @@ func (c Client) Install(m Machine, o Options) (Change, error) {
 	})
 }
 
-// Uninstall returns the change that removes this server and its hooks from a client. It may be no change. It
-// removes an empty file that this program made.
+// Uninstall returns the change, perhaps none, that removes this server and its hooks from a client. It also removes an
+// empty file that this program made.
 func (c Client) Uninstall(m Machine, o Options) (Change, error) {
 	return c.change(m, o, func(f serversFile, change *Change) error {
 		if c.ByHand() {
@@ -265,8 +265,8 @@ func (c Client) Uninstall(m Machine, o Options) (Change, error) {
 	})
 }
 
-// allow adds to a change the setting that a client runs a server's tools without asking, or removes it; nil keeps it.
-// It reports whether the file had the setting.
+// allow adds to a change the setting by which a client runs a server's tools without asking, or removes the setting;
+// nil keeps it. It reports whether the file had the setting.
 func (c Client) allow(m Machine, o Options, name string, allows *bool, change *Change) (had bool, err error) {
 	if c.Allow.Path == "" {
 		return false, nil

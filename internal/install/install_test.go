@@ -20,8 +20,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/install"
 )
 
-// The command is the name that PATH finds, and the whole path for what has another
-// PATH. What is there only for a moment is refused.
+// The command in an entry is the program's name if PATH finds it, but the path for a desktop client, which has another
+// PATH. A program that `go run` built, and will delete, is refused.
 func TestCommand(t *testing.T) {
 	r := newRig(t, "cursor")
 	bin, upgraded := r.m.Executable, filepath.Join(r.m.Home, "Cellar", "1.2.3", "todo-mcp")
@@ -58,7 +58,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// Another path of this very program stays, for the server and for hooks.
+// A path in an entry that leads to this same program in another way stays, for the server and for hooks.
 func TestSameProgramByAnotherPath(t *testing.T) {
 	r := newRig(t, "cursor")
 	other := filepath.Join(r.m.Home, "my tools", "todo-mcp")
@@ -69,7 +69,7 @@ func TestSameProgramByAnotherPath(t *testing.T) {
 	checktest.Same(t, "it changes", r.install(install.Options{Hooks: install.Kinds()}), "")
 }
 
-// The command that a person is offered works from where the program is.
+// Typed returns a command that works wherever the program is.
 func TestTyped(t *testing.T) {
 	r := newRig(t, "gemini")
 	moved, built := r.m, r.m
@@ -80,7 +80,7 @@ func TestTyped(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 95: a home that is no whole path would be one below the current folder.
+// BAD-INPUT 95: a relative home, which would be below the current folder, is refused.
 func TestRelativeHome(t *testing.T) {
 	for home, wants := range map[string]string{"here": "not a whole path", "./here": "not a whole path", t.TempDir(): ""} {
 		t.Setenv("HOME", home)
@@ -92,7 +92,7 @@ func TestRelativeHome(t *testing.T) {
 	}
 }
 
-// What people see of a server has no passwords.
+// The text of a server for people has no passwords.
 func TestServerString(t *testing.T) {
 	for want, s := range map[string]install.Server{
 		"todo-mcp": {Command: "todo-mcp"},
@@ -105,7 +105,7 @@ func TestServerString(t *testing.T) {
 	}
 }
 
-// Goose's file is YAML, which is not read or edited: its people read what to add and to take out.
+// Goose's file is YAML, which install neither reads nor edits: it says what to add and to remove.
 func TestByHand(t *testing.T) {
 	r := withFile(t, "goose", "- secret: [")
 	before := r.files()
@@ -141,7 +141,7 @@ func (r *rig) documented(page string, part *regexp.Regexp, want string) {
 	}
 }
 
-// docs/clients.md has of each client what the table says.
+// docs/clients.md has the places and the entries of each client, as the table of clients gives them.
 func TestClientsAreDocumented(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("<!-- clients -->\n")
@@ -203,8 +203,8 @@ func TestKindsAreDocumented(t *testing.T) {
 	r.documented("hooks.md", regexp.MustCompile(`A hook starts .* 30 ms`), strings.TrimSuffix(install.HookCost, "."))
 }
 
-// What the hooks of each client look like to who writes them by hand: docs/hooks.md has
-// into which file, and the plugins in packaging have the same.
+// The hooks to write by hand for each client are in testdata. docs/hooks.md names the file for them, and the plugins in
+// packaging have the same hooks.
 func TestHooksAreDocumented(t *testing.T) {
 	for _, name := range install.Names() {
 		r := newRig(t, name)
@@ -245,7 +245,7 @@ func (r *rig) expectPlugin(settings string) {
 	checktest.Same(r.T, "the plugin's hooks (-want +got)", cmp.Diff(hooks(settings), hooks(plugin)), "")
 }
 
-// expectCopy checks that the copy of a file has a text, for its owner alone.
+// expectCopy checks that the copy of a file has a text, and is for its owner alone.
 func (r *rig) expectCopy(path, want string) {
 	r.Helper()
 	info, err := os.Lstat(path + ".todo-mcp.bak")
@@ -255,8 +255,8 @@ func (r *rig) expectCopy(path, want string) {
 	checktest.Same(r.T, fmt.Sprintf("the copy of %s has", path), r.read(path+".todo-mcp.bak"), want)
 }
 
-// BAD-INPUT 95: a file that is a link, as with dotfiles in a repository, is changed
-// where it is kept; the link stays, and what was there before is kept beside the link.
+// BAD-INPUT 95: if a file is a link, as with dotfiles in a repository, the link's target is changed; the link stays,
+// and the copy of the earlier content is beside the link.
 func TestLinkedFile(t *testing.T) {
 	r := newRig(t, "gemini")
 	path, target := r.file(), filepath.Join(r.m.Home, "dotfiles", "gemini.json")
@@ -274,8 +274,8 @@ func TestLinkedFile(t *testing.T) {
 	r.expectCopy(path, "{}\n")
 }
 
-// The copy is one, for its owner alone, of the last content that had nothing of this
-// program, or else of the first one that was changed.
+// There is one copy, for its owner alone: of the last content that had nothing of this program, or else of the content
+// before the first change.
 func TestBackup(t *testing.T) {
 	r := newRig(t, "claude-code").sample().sampleHooks()
 	path, hooks := r.file(), r.hooksFile()
@@ -299,7 +299,7 @@ func TestBackup(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 95: what is no file that can be read, or too large, is refused.
+// BAD-INPUT 95: a folder, a pipe, a broken link or a file that is too large is refused.
 func TestNotAFile(t *testing.T) {
 	for name, place := range map[string]func(path string) error{
 		"is a folder":    func(path string) error { return os.Mkdir(path, 0o700) },
@@ -316,8 +316,8 @@ func TestNotAFile(t *testing.T) {
 		checktest.Check(t, place(path))
 		r.refused(install.Options{}, name, path)
 	}
-	// One of a megabyte, in the long form of the tests (TODO_LONG) of 15, and of many parts,
-	// is changed all the same, and little of it is shown.
+	// A file of a megabyte, in the long form of the tests (TODO_LONG) of 15, with many parts, is changed, and little of
+	// it is shown.
 	parts := 20_000
 	if os.Getenv("TODO_LONG") != "" {
 		parts = 200_000
@@ -330,8 +330,8 @@ func TestNotAFile(t *testing.T) {
 	r.expectFiles(before)
 }
 
-// BAD-INPUT 95: a file that another program wrote, made or removed since it was read is
-// left to it, a file of hooks as well as one of servers.
+// BAD-INPUT 95: a file of servers or of hooks that another program wrote, made or removed since it was read is not
+// touched.
 func TestChangedMeanwhile(t *testing.T) {
 	o := install.Options{Hooks: install.Kinds()}
 	both := func(r *rig) { r.sample().sampleHooks() }

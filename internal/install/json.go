@@ -31,8 +31,8 @@ func (o object) MarshalJSONTo(out *jsontext.Encoder) error {
 	return errors.Join(err, out.WriteToken(jsontext.EndObject))
 }
 
-// inLine returns a value that was made here, or was decoded from a file, as one line of JSON. That is JavaScript, too, and a
-// string is also one of TOML. What is not UTF-8 in it is replaced, as in the path of a program.
+// inLine returns a value, made here or decoded from a file, as one line of JSON, which is also JavaScript; a string is
+// also TOML. It replaces invalid UTF-8, as a program's path may have.
 func inLine(value any) string {
 	text, _ := json.Marshal(value, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true))
 	return string(text)
@@ -148,7 +148,7 @@ func wrapped(value any, path []any) any {
 	return value
 }
 
-// part has the offsets of a member or item. At comma is the comma behind it or, for the last part, a bracket.
+// part has the offsets of a member or item. The byte at comma is the comma behind it or, for the last part, a bracket.
 type part struct{ from, to, comma int }
 
 // parts returns the parts of an object or array; none for other values.

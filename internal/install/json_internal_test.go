@@ -14,17 +14,16 @@ import (
 // entryPath is where the tests put an entry.
 var entryPath = []any{"servers", "todo"}
 
-// editOf returns the edit of a file by a name, with a text.
+// editOf returns an edit, without changes yet, of a file with a name and a text.
 func editOf(name, text string) (e *edit, err error) {
 	e = &edit{format: formatOf(name), before: file{path: name, data: []byte(text)}, after: []byte(text)}
 	e.root, err = e.read(e.after)
 	return e, err
 }
 
-// BAD-INPUT 94: A client's file, its hooks or status line: broken, not UTF-8, a folder, nested
-// without end, of another shape, with keys and passwords; another plugin by our file's name → Not
-// touched, other clients are; the error says the place, and nothing shows a value. An edit is read
-// again before it is written
+// BAD-INPUT 94: A client's file, its hooks or status line: broken, not UTF-8, a folder, nested too deep, of another
+// shape, with keys and passwords; another plugin by our file's name → It stays, other clients' files change; the error
+// says the place, no value is shown. An edit is read again before it is written
 func TestRefusedJSON(t *testing.T) {
 	for text, want := range map[string]string{
 		"{\n  \"a\": secret\n}":                ":2:8: this is not JSON",
@@ -40,9 +39,8 @@ func TestRefusedJSON(t *testing.T) {
 	}
 }
 
-// said returns a digest of what a document says: of each of its values, with its place.
-// Objects and arrays that have nothing say nothing. A value that is no number is equal to
-// itself.
+// said returns a digest of a document's values, each with its place. Empty objects and arrays are left out. NaN is
+// equal to itself.
 func said(doc any) (digest [sha256.Size]byte) {
 	all := sha256.New()
 	var add func(doc any, place string)
@@ -64,8 +62,8 @@ func said(doc any) (digest [sha256.Size]byte) {
 	return [sha256.Size]byte(all.Sum(nil))
 }
 
-// BAD-INPUT 94: an edit of JSON or TOML is made once and changes nothing but what it is
-// about, whatever a file has, or is refused. A new entry of JSON leaves every byte.
+// BAD-INPUT 94: whatever a file contains, an edit of JSON or TOML is refused, or changes nothing but its own value. A
+// new entry of JSON leaves every byte.
 func FuzzDocuments(f *testing.F) {
 	for _, text := range []string{
 		"", `{"a":[1,{}],}`, "{ // c\n\"servers\":{\"a\":1,},\"b\":2}", "{\"servers\":null/*c*/,\n\n// d\n\"c\":[]}\n// e", "{\"a\":1//c\n}", "{\"servers\":{\"a\":1,//c\n\"todo\":1}}",

@@ -114,7 +114,7 @@ func (m Machine) Command(fromDesktop bool) ([]string, error) {
 			return []string{"npx", "-y", programName}, nil
 		}
 	}
-	switch found, err := m.LookPath(programName); { // it finds whole paths alone
+	switch found, err := m.LookPath(programName); { // without error it returns absolute paths only
 	case err != nil || !IsSameFile(found, m.Executable):
 		return []string{m.Executable}, nil
 	case fromDesktop:

@@ -14,8 +14,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/install"
 )
 
-// node runs a script beside a plugin that install wrote, whose commands are ours, and returns
-// what it prints.
+// node runs a script with imports from a plugin that install wrote, and returns what the script prints. The plugin's
+// commands run the rig's program.
 func (r *rig) node(plugin, imports, script string) string {
 	r.Helper()
 	path := filepath.Join(r.T.TempDir(), "plugin.mjs")
@@ -36,8 +36,8 @@ func (r *rig) program(script string) {
 	checktest.Check(r.T, os.Chmod(r.m.Executable, 0o700))
 }
 
-// The plugin for opencode tells of what its kinds need, and after a compaction the agent has
-// its reminder with each request until it writes its list.
+// The plugin for opencode reports the events that its kinds need. After a compaction the agent has its reminder with
+// each request until it writes its list.
 func TestPluginOfOpencode(t *testing.T) {
 	script := `
 const client = { session: { promptAsync: async (prompt) => console.log(JSON.stringify(prompt)) } }
@@ -96,8 +96,8 @@ on("session.deleted", { info: { id: "s" } })`
 	}
 }
 
-// The sidebar's lines are short and few, whatever a list has, no text of it can begin another
-// one, and what fails draws nothing.
+// The sidebar's lines are short and few, whatever a list contains, and a text in it cannot begin a new line. If the
+// command fails, the sidebar is empty.
 func TestSidebarOfOpencode(t *testing.T) {
 	r := newRig(t, "opencode")
 	r.install(install.Options{Hooks: install.Kinds()})

@@ -75,7 +75,7 @@ func (r *rig) look() install.State {
 	return checktest.Must(r.Look(r.m, install.Options{}))(r.T)
 }
 
-// file returns where the client has its servers, and hooksFile its hooks; empty for none.
+// file returns the path of the client's file of servers, and hooksFile that of its hooks; empty for none.
 func (r *rig) file() string {
 	s, _ := r.Look(r.m, install.Options{})
 	return s.File
@@ -87,10 +87,10 @@ func (r *rig) hooksFile() string {
 		return ""
 	}
 	paths, _ := r.byHand(install.Options{Hooks: install.Kinds()})
-	return paths[min(1, len(paths)-1)] // behind that of the servers, unless it has both
+	return paths[min(1, len(paths)-1)] // after the file of servers, unless one file has both
 }
 
-// byHand returns what is written by hand into each file, and their paths.
+// byHand returns the paths of the files, and the texts to write into them by hand.
 func (r *rig) byHand(o install.Options) (paths, texts []string) {
 	r.Helper()
 	o.Blank = true
@@ -105,7 +105,7 @@ func (r *rig) sample() *rig {
 	return r
 }
 
-// section returns a part of what testdata has of the client; nil for none.
+// section returns a part of the client's testdata by its name; nil for none.
 func (r *rig) section(name string) *txtar.File {
 	r.Helper()
 	if r.testdata == nil {
@@ -121,8 +121,8 @@ func (r *rig) section(name string) *txtar.File {
 	return &r.testdata.Files[i]
 }
 
-// sampleHooks puts the sample of its file of hooks in its place, if there is one. Some have
-// both in one file.
+// sampleHooks puts the sample of the client's file of hooks in its place, if there is a sample. Some clients have
+// servers and hooks in one file.
 func (r *rig) sampleHooks() *rig {
 	if path := r.hooksFile(); path != "" {
 		if hooks := r.section("hooks.before" + filepath.Ext(path)); hooks != nil {
@@ -152,14 +152,14 @@ func (r *rig) files() map[string]string {
 	return all
 }
 
-// expectFiles compares all files.
+// expectFiles compares all files with want.
 func (r *rig) expectFiles(want map[string]string) {
 	r.Helper()
 	checktest.Same(r.T, fmt.Sprintf("the files of %s are (-want +got)", r.Client.Name), cmp.Diff(want, r.files()), "")
 }
 
-// install makes a change, which a second time is none. It returns what is shown, which has
-// no secret.
+// install installs, and checks that a second install changes nothing. It returns what is shown, and checks that this
+// has no secret.
 func (r *rig) install(o install.Options) (shown string) { r.Helper(); return r.change(r.Install, o) }
 
 func (r *rig) uninstall(o install.Options) (shown string) {
@@ -198,7 +198,7 @@ func (r *rig) refused(o install.Options, why ...string) {
 	r.expectFiles(before)
 }
 
-// golden compares a text with what testdata has of the client by a name.
+// golden compares a text with a part of the client's testdata.
 func (r *rig) golden(name, got string) {
 	r.Helper()
 	want := r.section(name)
@@ -214,7 +214,7 @@ func (r *rig) golden(name, got string) {
 	checktest.Same(r.T, fmt.Sprintf("%s of %s (-want +got)", name, r.Client.Name), cmp.Diff(string(want.Data), got), "")
 }
 
-// edited returns the names of the clients whose file is edited.
+// edited returns the names of the clients whose file install edits.
 func edited() (names []string) {
 	for _, c := range install.Clients() {
 		if !c.ByHand() {

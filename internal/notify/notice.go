@@ -50,7 +50,7 @@ func Test() Notice { return Notice{ID: board.NewID(), Event: "test", Time: time.
 func eventOf(s todo.State) string { return strings.ReplaceAll(string(s), " ", "_") }
 
 // forms has for each event a sentence, ntfy's emoji and priority (3 is the default), and how long a list must be in the
-// state before a notice is sent. A person at the desk who answers in that time, or an agent that restarts, causes none.
+// state before a notice is sent. If a person answers or the agent restarts within that time, no notice is sent.
 var forms = map[string]struct {
 	head, tag string
 	priority  int
@@ -63,7 +63,7 @@ var forms = map[string]struct {
 	"test":      {"Notices of todo-mcp arrive here", "bell", 3, 0},
 }
 
-// lines returns the lines below the sentence. quote escapes a text of the list for the receiver.
+// lines returns a notice's lines below its sentence. The function quote escapes a text of the list for the receiver.
 func (n *Notice) lines(quote func(string) string) (lines []string) {
 	line := cmp.Or(n.Client, "An agent")
 	if n.Total > 0 { // else it is a chat without a list
@@ -83,7 +83,7 @@ func (n *Notice) lines(quote func(string) string) (lines []string) {
 	return lines
 }
 
-// chat returns a notice as a message in a chat.
+// chat returns a notice as a message for Slack or Discord. bold is the mark around the first line.
 func (n *Notice) chat(bold string, quote func(string) string) string {
 	lines := append([]string{bold + forms[n.Event].head + bold}, n.lines(quote)...)
 	if n.URL != "" {
@@ -92,19 +92,19 @@ func (n *Notice) chat(bold string, quote func(string) string) string {
 	return strings.Join(lines, "\n")
 }
 
-// code returns a text as code, in which neither Slack nor Discord sees markup, mentions or links.
+// code returns a text formatted as code, in which neither Slack nor Discord sees markup, mentions or links.
 func code(text string) string { return "`" + strings.ReplaceAll(text, "`", "'") + "`" }
 
-// slackCode is [code] with the characters escaped that Slack interprets in code, too.
+// slackCode is [code] with &, < and > escaped, which Slack interprets even in code.
 func slackCode(text string) string {
 	return code(strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text))
 }
 
 // receiver is a kind of service that receives notices.
 type receiver struct {
-	name, title string                            // in an address, and for people
-	known       []string                          // the beginnings, host and path, of its addresses
-	body        func(n *Notice, topic string) any // returns what is sent, as JSON
+	name, title string                            // name is as in an address, title as for people
+	known       []string                          // prefixes, of host and path, that its addresses have
+	body        func(n *Notice, topic string) any // returns the value that is sent as JSON
 }
 
 // receivers are the kinds of receivers. The last kind matches every address that no other matches.
@@ -137,7 +137,7 @@ var receivers = []receiver{
 // webhook is the name of the kind whose events have the form of Standard Webhooks.
 const webhook = "webhook"
 
-// Target is an address at which notices are received. It is a secret: who knows it can write there.
+// Target is an address at which notices are received. It is a secret: anyone who knows it can send there.
 type Target struct {
 	receiver
 	url   string // with the user and password of the address
@@ -197,13 +197,13 @@ func Parse(text string) (t Target, err error) {
 var topicForm = regexp.MustCompile(`^[-_0-9A-Za-z]+$`)
 
 const (
-	// sendTimeout bounds one try, with its answer.
+	// sendTimeout bounds one try to send, including the reading of the answer.
 	sendTimeout = 10 * time.Second
 	// maxTries is how often a notice is sent at most.
 	maxTries = 4
-	// maxAnswer is how many bytes of an answer are read, and maxHeader how many its head may have.
+	// maxAnswer is how many bytes of an answer's body are read, and maxHeader how many its headers may have.
 	maxAnswer, maxHeader = 4 << 10, 16 << 10
-	// maxWaiting is how many notices wait for one receiver.
+	// maxWaiting is how many notices may wait for one receiver.
 	maxWaiting = 50
 )
 
@@ -238,7 +238,7 @@ func (s *sender) run(ctx context.Context) {
 	}
 }
 
-// deliver sends a notice, and tries again after errors that may pass, in two seconds and then after four times as long.
+// deliver sends a notice, and after errors that may pass tries again in 2, 8 and 32 seconds, [maxTries] tries in all.
 func (s *sender) deliver(ctx context.Context, n Notice) error {
 	for try, wait := 1, 2*time.Second; ; try, wait = try+1, 4*wait {
 		passes, err := s.Send(ctx, n)
@@ -249,12 +249,12 @@ func (s *sender) deliver(ctx context.Context, n Notice) error {
 	}
 }
 
-// Send tries once to send a notice. Its error has no secret of the target. passes is whether a retry may succeed.
+// Send tries once to send a notice. Its error has no secret of the target. passes says whether a retry may succeed.
 func (t Target) Send(ctx context.Context, n Notice) (passes bool, err error) {
 	body, _ := json.Marshal(t.body(&n, t.topic)) // cannot fail: it has texts, numbers and the present time
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.url, bytes.NewReader(body))
 	if err != nil {
-		return false, errTarget // it would quote the address
+		return false, errTarget // err would quote the address
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "todo-mcp")

@@ -2,8 +2,8 @@
 // ntfy, Slack, Discord and plain webhooks.
 //
 // Of all processes on a store, the one that claims a notice in the store sends it, once. The notice is lost if that
-// process ends, or if the address does not answer. Texts of lists are sent only with [Config.Texts]. Addresses, which
-// may be secrets, are in no error and no log line.
+// process ends, or if the address does not answer. Texts of lists are sent only with [Config.Texts]. Errors and log
+// lines name only the host of an address, since the rest may be a secret.
 package notify
 
 import (
@@ -32,17 +32,17 @@ type Config struct {
 }
 
 const (
-	// The pause after lists were read is lookEvery, or restShare times as long as the reading took if that is longer.
+	// The pause between two looks is lookEvery, or restShare times the duration of the last look if that is longer.
 	lookEvery, restShare = 5 * time.Second, 20
-	// lookTimeout bounds one look.
+	// lookTimeout bounds one look: reading the lists and claiming their notices.
 	lookTimeout = 10 * time.Second
-	// maxLists is how many lists are read, the last changed first, and recent how long ago they may have changed.
+	// maxLists is how many lists a look reads, the last changed first, and recent how long ago a list may have changed.
 	maxLists, recent = 2000, 24 * time.Hour
 	// endTimeout is how long notices are still sent when the process ends.
 	endTimeout = 5 * time.Second
-	// fileTick is how much too early the time of a hook's event may be: some file systems round times to two seconds.
+	// fileTick is how long before the notifier was made a list may have changed and still cause a notice.
 	fileTick = 2 * time.Second
-	// maxShown is how many characters of a text a notice has.
+	// maxShown is the most characters of a list's text that a notice has.
 	maxShown = 200
 )
 
@@ -54,7 +54,7 @@ type Notifier struct {
 	failing bool // the last look failed, which was logged
 }
 
-// New returns a notifier. It sends no notices of the states that lists have already.
+// New returns a notifier. It sends no notices of states that lists were in before it was made.
 func New(c Config) *Notifier {
 	n := &Notifier{Config: c, tracker: tracker{began: time.Now().Add(-fileTick)}}
 	for _, t := range c.Targets {
@@ -63,7 +63,7 @@ func New(c Config) *Notifier {
 	return n
 }
 
-// Run sends notices until ctx ends. Then it looks once more, and sends what is left for up to [endTimeout].
+// Run sends notices until ctx ends. Then it looks once more, and sends the notices that wait for up to [endTimeout].
 func (n *Notifier) Run(ctx context.Context) {
 	sending, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
@@ -80,7 +80,7 @@ func (n *Notifier) Run(ctx context.Context) {
 	work.Wait()
 }
 
-// watch looks again and again, until ctx ends. It follows no changes: a notice is of what stays so for a while.
+// watch looks again and again, until ctx ends. It need not follow changes: a notice is of a state that lasts a while.
 func (n *Notifier) watch(ctx context.Context) {
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -119,7 +119,7 @@ func (n *Notifier) read(ctx context.Context, now time.Time) (map[string]*account
 	read, states, err := n.Lists.WithChats(ctx, read)
 	groups := make(map[string]*account.Group, len(read))
 	for _, f := range account.Groups(read, states) {
-		if f.Main.List.Parent == "" { // else the main list is older
+		if f.Main.List.Parent == "" { // a sub-agent's list whose parent was not read has no notice
 			groups[f.Main.List.ID] = &f
 		}
 	}
@@ -149,7 +149,7 @@ func (n *Notifier) notice(f *account.Group, now time.Time) Notice {
 	p := f.Progress()
 	out := Notice{ID: board.NewID(), Event: eventOf(f.State()), Time: now,
 		List: f.Main.List.ID, Done: p.Done, Failed: p.Failed, Total: p.Total,
-		Client: clients.Find(account.Client(f.Main)).Title} // empty for an unknown one, whose name could be any text
+		Client: clients.Find(account.Client(f.Main)).Title} // empty for an unknown client, whose name could be any text
 	if out.URL = n.Panel; n.Panel != "" && !f.Main.IsChat() {
 		out.URL += "/lists/" + out.List
 	}
@@ -180,26 +180,26 @@ func textOf(f *account.Group) string {
 const (
 	// sameAfter is the least time between two notices of a list in the same state.
 	sameAfter = 10 * time.Minute
-	// skew is how much the clocks of two processes may differ.
+	// skew is how much the clocks of two processes may differ, and how old the state of a new list may be.
 	skew = time.Minute
 )
 
-// tracker decides which lists a person gets notices of, and when. It knows only the lists of the last call of see.
+// tracker decides which lists a person gets notices of, and when. It keeps only the lists of the last call of see.
 type tracker struct {
-	began time.Time         // no notice is sent of a state that is older
+	began time.Time         // no notice is sent of a state from before this time
 	lists map[string]*track // by the main list's id
 }
 
 // track is what is known of one group.
 type track struct {
 	state   todo.State
-	since   time.Time // when it was first seen in this state
+	since   time.Time // when see first found it in this state
 	seq     int64
 	pending bool      // a notice of the state is to be sent
 	due     time.Time // when it may be sent
 }
 
-// see takes in the states of all groups. A change is to be told, unless a person made it or it is old.
+// see takes in the states of all groups. A changed state makes a notice pending, unless it is old or a person's change.
 func (t *tracker) see(now time.Time, groups map[string]*account.Group) {
 	seen := make(map[string]*track, len(groups))
 	for id, f := range groups {
@@ -210,7 +210,7 @@ func (t *tracker) see(now time.Time, groups map[string]*account.Group) {
 		seen[id] = k
 		state, seq := f.State(), f.Seq()
 		if f.Bare() {
-			state = todo.Away // no notice is of this state
+			state = todo.Away // a state that has no notices
 		}
 		if state != k.state {
 			form, toldOf := forms[eventOf(state)]
@@ -225,7 +225,7 @@ func (t *tracker) see(now time.Time, groups map[string]*account.Group) {
 	t.lists = seen
 }
 
-// due returns the lists whose notice is to be sent now. With end, at the process's end, lists that ended need not wait.
+// due returns the ids of lists whose notice is to be sent now. At the process's end (end), an ended list need not wait.
 func (t *tracker) due(now time.Time, end bool) (ids []string) {
 	for id, k := range t.lists {
 		if k.pending && (!k.due.After(now) || end && k.state.Ended()) {
@@ -235,7 +235,7 @@ func (t *tracker) due(now time.Time, end bool) (ids []string) {
 	return ids
 }
 
-// told notes that a process sent a notice of a list. If it did before the list's state began, the state stays pending.
+// told notes when a process sent a list's notice. If that was before the list's state began, our notice stays pending.
 func (t *tracker) told(id string, at time.Time) {
 	k := t.lists[id]
 	k.due, k.pending = at.Add(sameAfter), at.Before(k.since.Add(-skew))

@@ -31,8 +31,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
-// desk is processes that serve one store, each with a notifier whose notices are only
-// noted, in a bubble of time.
+// desk is several processes on one store, each with a notifier whose notices are only recorded, under the clock of
+// synctest.
 type desk struct {
 	*testing.T
 	boards []*board.Board
@@ -61,7 +61,7 @@ func (s *watchedStore) Find(ctx context.Context, q board.Query) ([]todo.Snapshot
 	return s.Store.Find(ctx, q)
 }
 
-// atDesk runs a test with so many processes.
+// atDesk runs a test at a desk with a number of processes.
 func atDesk(t *testing.T, processes int, test func(d *desk)) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &desk{T: t, began: time.Now(), store: &watchedStore{Store: storetest.NewMemory()}, hangs: make(chan struct{})}
@@ -108,7 +108,7 @@ func chat(key string) board.Conversation {
 	return board.Conversation{Key: key, Client: "claude-code", Lasts: time.Hour}
 }
 
-// agent writes a list with an item of each status, in a chat at a process.
+// agent writes, at a process and in the chat of a key, a list with one item for each status.
 func (d *desk) agent(process int, key string, statuses ...string) {
 	d.Helper()
 	checktest.Must(d.boards[process].As(d.whose).Apply(d.Context(), board.Write{
@@ -123,8 +123,8 @@ func (d *desk) agent(process int, key string, statuses ...string) {
 		}}))(d)
 }
 
-// Three processes on one store tell each change once, whoever of them made it: that an agent
-// asks, that it went away, and that a list is finished.
+// Three processes on one store send one notice of each event, whichever of them it happens at: an agent asks, an agent
+// goes away, a list is finished.
 func TestEachNoticeOnce(t *testing.T) {
 	atDesk(t, 3, func(d *desk) {
 		d.agent(0, "a", "completed", "in_progress")
@@ -141,8 +141,8 @@ func TestEachNoticeOnce(t *testing.T) {
 	})
 }
 
-// Lists are read every five seconds, whether none changes or many do. If the store fails, that is
-// logged once, and what happened meanwhile is told afterwards.
+// Lists are read every five seconds, whether none changes or many do. If the store fails, the log says so once, and a
+// list that finished meanwhile causes its notice afterwards.
 func TestLooksAtRest(t *testing.T) {
 	atDesk(t, 1, func(d *desk) {
 		looks := func(wait time.Duration) int32 {
@@ -170,8 +170,8 @@ func TestLooksAtRest(t *testing.T) {
 	})
 }
 
-// BAD-INPUT 120: Lists that begin, wait and end by the hundred → A list has few
-// [notices](../operations.md#notices), fifty wait for a receiver; the log names the dropped
+// BAD-INPUT 120: Hundreds of lists begin, wait and end → Each has few [notices](../operations.md#notices); at most
+// fifty wait for a receiver; the log names dropped ones
 func TestManyNotices(t *testing.T) {
 	atDesk(t, 1, func(d *desk) {
 		d.hangs = make(chan struct{})
@@ -191,8 +191,8 @@ func TestManyNotices(t *testing.T) {
 	})
 }
 
-// A list is told of when it has stood so for a while, once, and not again before long; not what
-// was so before, nor what a person did.
+// A list causes a notice once it has been in a state for a while, and another of the same state only after [sameAfter].
+// A state from before the start, or made by a person, causes none.
 func TestTracker(t *testing.T) {
 	for name, c := range map[string]struct{ stands, told string }{
 		"waits":                      {"0s working, 10s waiting", "25s waiting"},
@@ -220,9 +220,8 @@ func TestTracker(t *testing.T) {
 	}
 }
 
-// What another process told of before a list came to stand so is told later, and what it told
-// since is not. What comes to stand so between the start and the first look is told, though it
-// was never seen otherwise.
+// A notice that another process sent before a list's state began delays ours; one sent since then replaces ours. A
+// state that begins between the start and the first look causes a notice, though no other state was seen before.
 func TestDue(t *testing.T) {
 	began := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 	for told, due := range map[time.Duration]time.Time{-5 * time.Minute: began.Add(sameAfter - 5*time.Minute), -10 * time.Second: {}, 5 * time.Second: {}} {
@@ -251,13 +250,13 @@ func dueOf(tr *tracker) (due time.Time) {
 	return due
 }
 
-// play shows a tracker how a list stands, second by second, and returns what it tells.
+// play gives a tracker the states of a list, second by second, and returns the notices that are sent, with their times.
 func play(t *testing.T, stands string) string {
 	t.Helper()
 	began := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
-	tr := tracker{began: began.Add(1)} // what is so at 0s is so before the start
+	tr := tracker{began: began.Add(1)} // a state at 0s began before the start
 	var told []string
-	claimed := make(map[todo.State]time.Time) // what the store keeps
+	claimed := make(map[todo.State]time.Time) // the claims that a store would keep
 	f, seq := (*account.Group)(nil), int64(0)
 	steps := strings.Split(stands, ", ")
 	for at := time.Duration(0); at < 20*time.Minute; at += time.Second {
@@ -282,7 +281,7 @@ func play(t *testing.T, stands string) string {
 	return strings.Join(told, ", ")
 }
 
-// group is one list of which a step of [play] says how it stands; nil for none.
+// group returns a group of one list, in the state that a step of [play] names; nil for "none".
 func group(what string, seq int64, now time.Time) *account.Group {
 	what, person := strings.CutSuffix(what, " by person")
 	what, old := strings.CutPrefix(what, "old ")
@@ -290,7 +289,7 @@ func group(what string, seq int64, now time.Time) *account.Group {
 		return nil
 	}
 	s := todo.Snapshot{List: todo.List{ID: "list"}, Items: []todo.Item{{ID: "1"}}, Updated: now, Seq: seq + 1, Writer: todo.Writer{Person: person}}
-	if strings.HasSuffix(what, "left open") { // nobody writes that
+	if strings.HasSuffix(what, "left open") { // no write makes this state
 		s.Seq = seq
 	}
 	if old {
@@ -299,14 +298,14 @@ func group(what string, seq int64, now time.Time) *account.Group {
 	return &account.Group{Main: s, States: map[string]todo.Standing{"list": {State: todo.State(what)}}}
 }
 
-// secret stands in each address where nobody but the receiver may see it.
+// secret is in each address, in the part that only the receiver may see.
 const secret = "T0P-S3CRET"
 
 // signing is the secret of a plain webhook, as receivers write it.
 var signing = "whsec_" + base64.StdEncoding.EncodeToString([]byte(secret+" of sixteen bytes"))
 
-// BAD-INPUT 121: A bad address in `--notify`: of an unknown kind, without a topic, with a secret
-// that signs nothing → The program does not start; the error does not show it
+// BAD-INPUT 121: A bad address in `--notify`: of an unknown kind, without a topic, with a secret that signs nothing →
+// The program does not start; its error hides the address
 func TestAddresses(t *testing.T) {
 	for address, want := range map[string]string{
 		"ntfy://ntfy.sh/" + secret:                                           "ntfy at ntfy.sh https://ntfy.sh/",
@@ -334,7 +333,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// serverOf is a server that takes what a kind of receiver takes, and nothing else.
+// serverOf starts a server that takes only JSON posts that read accepts, and sends what read returns to shown.
 func serverOf(t *testing.T, read func(r *http.Request, body []byte) (shown string, err error)) (url string, shown chan string) {
 	shown = make(chan string, 10)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -408,12 +407,11 @@ func readWebhook(r *http.Request, body []byte) (string, error) {
 	return string(body), nil
 }
 
-// hostile is a text that commands each receiver, a terminal and a person's eyes.
+// hostile is a text with markup for each receiver, controls for a terminal, and a mark that misleads a person's eyes.
 const hostile = "@everyone <!channel> <@U1> *b* `c` [x](https://evil.example) & \x1b[2J\u202e"
 
-// BAD-INPUT 122: Titles, questions and clients' names with markup, mentions, links and controls →
-// Not sent; with `--notify-texts` titles and questions, 200 characters each, as code. Only a known
-// client is named
+// BAD-INPUT 122: Titles, questions and clients' names with markup, mentions, links and controls → Not sent; with
+// `--notify-texts` titles and questions, 200 characters each, as plain text. Only known clients are named
 func TestReceivers(t *testing.T) {
 	const page = "https://todo.example.com/lists/list"
 	event := func(more string) string {
@@ -458,14 +456,14 @@ func waiting() *account.Group {
 	return &account.Group{Main: s, States: map[string]todo.Standing{"list": {State: todo.Waiting, Asks: strings.Repeat("x", 300)}}}
 }
 
-// BAD-INPUT 123: A receiver that is slow, endless, failing, of another certificate, or redirects →
-// Four tries of ten seconds and 4 kB, no redirect, no address in the log; past fifty the oldest go
+// BAD-INPUT 123: A receiver is slow, endless or failing, redirects, or has another certificate → Four tries of ten
+// seconds and 4 kB, no redirect, no address logged; past fifty, new notices are lost
 func TestReceiversThatFail(t *testing.T) {
 	var tries, elsewhere atomic.Int32
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
 	defer other.Close()
 	hang := make(chan struct{})
-	answers := func(statuses ...int) http.HandlerFunc { // one after the other
+	answers := func(statuses ...int) http.HandlerFunc { // the n-th try gets the n-th status
 		return func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(statuses[min(int(tries.Load()), len(statuses))-1])
 		}
@@ -481,7 +479,7 @@ func TestReceiversThatFail(t *testing.T) {
 		answer http.HandlerFunc
 		tries  int32
 		want   string
-		once   time.Duration // tries once, for so long; 0 is as it is told
+		once   time.Duration // the timeout of a single try; 0 for as many tries as a sender makes
 	}{
 		"busy once": {answers(http.StatusTooManyRequests, http.StatusOK), 2, "", 0},
 		"refused":   {answers(http.StatusNotFound), 1, "it answers 404", 0},
@@ -526,8 +524,8 @@ func TestReceiversThatFail(t *testing.T) {
 	}
 }
 
-// deliver has a sender send one notice, and returns what it logs. It
-// tries once, for so long, or as often as it may.
+// deliver sends one notice, and returns the log and the time taken. It makes a single try with the timeout once; if
+// that is 0, as many tries as a sender makes.
 func deliver(t *testing.T, address string, once time.Duration) (logged string, took time.Duration) {
 	t.Helper()
 	target := checktest.Must(Parse(address))(t)
@@ -548,7 +546,7 @@ func deliver(t *testing.T, address string, once time.Duration) (logged string, t
 	return log.String(), time.Since(began)
 }
 
-// BAD-INPUT 123: while a receiver hangs, fifty wait for it.
+// BAD-INPUT 123: while a receiver hangs, fifty notices wait for it, and later ones are dropped.
 func TestFullQueue(t *testing.T) {
 	var log bytes.Buffer
 	s := &sender{Target{}, slog.New(slog.NewTextHandler(&log, nil)), make(chan Notice, maxWaiting)}

@@ -23,10 +23,10 @@ type info struct {
 // place returns the id of this machine, its boot and its namespace of process numbers; empty if unknown.
 var place = sync.OnceValue(readPlace)
 
-// maxWrappers limits the search through parents for the host.
+// maxWrappers is how many ancestors Host looks at.
 const maxWrappers = 8
 
-// Host returns the id of the nearest parent process that is no shell or package runner; empty if unknown.
+// Host returns the id of the nearest ancestor process that is no shell or package runner; empty if unknown.
 func Host() string {
 	at, err := read(os.Getpid())
 	for range maxWrappers {

@@ -16,7 +16,7 @@ func readPlace() string {
 // read asks the system for the info of a process. It returns [os.ErrNotExist] if there is no such process.
 func read(pid int) (p info, err error) {
 	k, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
-	if err != nil || int(k.Proc.P_pid) != pid { // it returns zeros for no process
+	if err != nil || int(k.Proc.P_pid) != pid { // the call returns zeros for no process
 		return p, os.ErrNotExist
 	}
 	const zombie = 5

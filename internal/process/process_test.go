@@ -16,13 +16,13 @@ import (
 func TestMain(m *testing.M) {
 	if os.Getenv("SAY_HOST") != "" {
 		fmt.Println(process.Host())
-		_, _ = bufio.NewReader(os.Stdin).ReadByte() // until the test ends
+		_, _ = bufio.NewReader(os.Stdin).ReadByte() // waits until the test ends
 		return
 	}
 	os.Exit(m.Run())
 }
 
-// child starts this program, by a command that has its path, and returns what it says its host is.
+// child starts this program by a command that contains its path, and returns the host that it prints.
 func child(t *testing.T, name string, args ...string) (host string, cmd *exec.Cmd) {
 	t.Helper()
 	cmd = exec.Command(name, args...)
@@ -40,8 +40,8 @@ func child(t *testing.T, name string, args ...string) (host string, cmd *exec.Cm
 	return strings.TrimSpace(line), cmd
 }
 
-// A host is the process that had one started, also through shells. It is alive until it is killed,
-// and no process that has its number later is taken for it.
+// A process's host is the process that had it started, also through shells. IsAlive reports a host until it is killed,
+// and never takes a later process with the same number for it.
 func TestHostIsTheProcessPastShells(t *testing.T) {
 	own := process.ID(os.Getpid())
 	if own == "" {
@@ -74,7 +74,7 @@ func TestHostIsTheProcessPastShells(t *testing.T) {
 	}
 }
 
-// Of a process of another machine, and of what is no id, nothing is known.
+// IsAlive knows neither a process of another machine nor a text that is no id.
 func TestProcessesOfElsewhereAreNotKnown(t *testing.T) {
 	own := process.ID(os.Getpid())
 	for _, id := range []string{"", "/1/1", "elsewhere" + own, "x/y/z", own[:strings.LastIndex(own, "/")], own + "/1", "../../etc/1/1", own + "\x00", strings.Repeat("9", 99)} {

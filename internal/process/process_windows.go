@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/windows/registry"
 )
 
-// readPlace returns the id of the machine; a process's start time tells boots apart.
+// readPlace returns the id of the machine; a process's start time distinguishes boots.
 func readPlace() string {
 	key, err := registry.OpenKey(registry.LOCAL_MACHINE, `SOFTWARE\Microsoft\Cryptography`, registry.QUERY_VALUE|registry.WOW64_64KEY)
 	if err != nil {
@@ -21,7 +21,7 @@ func readPlace() string {
 	return id
 }
 
-// open calls ask with the handle of a process; it returns [os.ErrNotExist] if there is none.
+// open calls ask with the handle of a process; it returns [os.ErrNotExist] if there is no such process.
 func open(pid int, ask func(windows.Handle) error) error {
 	h, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION|windows.SYNCHRONIZE, false, uint32(pid))
 	if errors.Is(err, windows.ERROR_INVALID_PARAMETER) {
@@ -61,7 +61,7 @@ func read(pid int) (p info, err error) {
 
 // command returns the first argument of a process; empty if there is none.
 func command(pid int) (first string) {
-	_ = open(pid, func(h windows.Handle) error { // on error there is none
+	_ = open(pid, func(h windows.Handle) error { // on error first stays empty
 		line := make([]windows.NTUnicodeString, 8<<10)
 		size := uint32(len(line)) * uint32(unsafe.Sizeof(line[0]))
 		if err := windows.NtQueryInformationProcess(h, windows.ProcessCommandLineInformation, unsafe.Pointer(&line[0]), size, nil); err != nil {

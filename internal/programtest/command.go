@@ -1,6 +1,5 @@
-// Package programtest runs the program for tests: its commands in the test's process, as a
-// server there, or on a terminal, and the program as it is built, whose findings it prints
-// as a table. Only tests import it.
+// Package programtest runs the program for tests: a command or a server in the test's process, a command on a terminal,
+// or the built binary. It also prints a table of what tests of the binary found. Only tests import it.
 package programtest
 
 import (
@@ -32,12 +31,12 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/render"
 )
 
-// command runs a command, see [Main].
+// command runs a command of the program; [Main] sets it.
 var command func(ctx context.Context, args []string, env app.Env) error
 
-// Main runs the tests of a package with a program, which is cli.Run: a test of a room
-// cannot name it in each file. Processes that tests start by the name todo-mcp or
-// TodoWrite run it too, and end with the code that exitCode returns.
+// Main runs the tests of a package with a program, run, which must be cli.Run: this package cannot import cli, which
+// imports packages whose tests import this one. Processes that tests start by the name todo-mcp or TodoWrite run it
+// too, and end with the code that exitCode returns.
 func Main(m *testing.M, run func(context.Context, []string, app.Env) error, exitCode func(error) int) {
 	command = run
 	program := func() {
@@ -53,8 +52,8 @@ func Main(m *testing.M, run func(context.Context, []string, app.Env) error, exit
 	testscript.Main(m, map[string]func(){"todo-mcp": program, "TodoWrite": program})
 }
 
-// Call is how a command is called. Its zero value has no variables and no input, and the
-// log is thrown away.
+// Call has the variables, the input and the log of a command. The zero value has no variables and no input, and
+// discards the log.
 type Call struct {
 	Env map[string]string
 	In  io.Reader
@@ -68,8 +67,7 @@ func (c Call) Run(ctx context.Context, args ...string) (printed string, err erro
 	return out.String(), err
 }
 
-// getenv returns a variable. The folder for state that it has for Linux is the one for
-// every system.
+// getenv returns a variable. On Windows XDG_STATE_HOME and HOME of the call stand in for LocalAppData and USERPROFILE.
 func (c Call) getenv(name string) string {
 	switch name {
 	case "LocalAppData":
@@ -91,12 +89,12 @@ func (c Call) print(ctx context.Context, out io.Writer, args ...string) error {
 	return command(ctx, append([]string{"todo-mcp"}, args...), env)
 }
 
-// Try runs a command without any variable, with a text on standard input.
+// Try runs a command without environment variables. The text in is its standard input.
 func Try(t testing.TB, in string, args ...string) (printed string, err error) {
 	return Call{In: strings.NewReader(in)}.Run(t.Context(), args...)
 }
 
-// Succeeds is [Try] of a command that succeeds.
+// Succeeds is [Try] without input, of a command that must succeed.
 func Succeeds(t testing.TB, args ...string) string {
 	t.Helper()
 	printed, err := Try(t, "", args...)
@@ -127,7 +125,7 @@ func Serve(t *testing.T, args ...string) *Server {
 	return Call{}.Serve(t, args...)
 }
 
-// Serve is [Serve] with a call.
+// Serve is the function [Serve] with the variables and the log of a call.
 func (c Call) Serve(t *testing.T, args ...string) *Server {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
@@ -145,8 +143,7 @@ func (c Call) Serve(t *testing.T, args ...string) *Server {
 	return s
 }
 
-// addressIn returns the first address that a server prints, and throws away what it
-// prints besides.
+// addressIn returns the first address that a server prints, and discards the rest of its output.
 func addressIn(out *bufio.Reader) (url string, err error) {
 	for url == "" {
 		line, err := out.ReadString('\n')
@@ -168,15 +165,15 @@ func (s *Server) End(t *testing.T) {
 	}
 }
 
-// patience is for how long what comes within milliseconds on an idle machine is waited for.
+// patience is the longest wait for output that comes within milliseconds on an idle machine.
 const patience = time.Minute
 
-// Lines is a writer that hands on what is written.
+// Lines is a writer that sends each text written to it to the channel.
 type Lines chan string
 
 func (l Lines) Write(p []byte) (int, error) { l <- string(p); return len(p), nil }
 
-// Await returns the lines up to the first with a text, or all within a minute.
+// Await returns what is written until a text is in it, or what is written within a minute.
 func (l Lines) Await(text string) (all string) {
 	late := time.After(patience)
 	for !strings.Contains(all, text) {
@@ -190,7 +187,7 @@ func (l Lines) Await(text string) (all string) {
 	return all
 }
 
-// Get returns the status and the body of an address. The headers are names and values.
+// Get returns the status and the body of the answer at url. headers are names, each followed by its value.
 func Get(t *testing.T, url string, headers ...string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -213,11 +210,10 @@ func Get(t *testing.T, url string, headers ...string) (int, string) {
 	return res.StatusCode, string(body)
 }
 
-// CheckPrintable fails unless an error is safe to print, and no longer than what a
-// terminal can show.
+// CheckPrintable fails unless an error is safe to print and has at most 4000 bytes.
 func CheckPrintable(t *testing.T, err error) {
 	t.Helper()
-	for line := range strings.SplitSeq(err.Error(), "\n") { // joined errors have one each
+	for line := range strings.SplitSeq(err.Error(), "\n") { // each joined error has a line
 		if render.Safe(line) != line {
 			t.Fatalf("raw in %q", err)
 		}
@@ -227,7 +223,7 @@ func CheckPrintable(t *testing.T, err error) {
 	}
 }
 
-// Certify writes a certificate for 127.0.0.1 with a serial number.
+// Certify writes a key, and a certificate for 127.0.0.1 with a serial number.
 func Certify(t *testing.T, certFile, keyFile string, serial int64) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -16,19 +16,17 @@ import (
 	"testing"
 )
 
-// Parts is how many items each write of a [Writer] has. They are written together
-// or not at all.
+// Parts is how many items each write of a [Writer] has. A store must keep all of them or none.
 const Parts = 3
 
-// Writer makes writes that a history can be searched for: the texts of each are
-// its own.
+// Writer makes writes whose texts no other write has, so that a history can be searched for each write.
 type Writer struct {
 	Name   string
 	Serial int
 }
 
-// Next returns a call of the next write and its id. It is mostly a whole list in
-// place of the last, now and then an addition to it.
+// Next returns the tool call of the next write, and the write's id. Most writes replace the whole list; every fourth
+// adds to it.
 func (w *Writer) Next() (tool, args, write string) {
 	w.Serial++
 	write = fmt.Sprintf("%s-%d", w.Name, w.Serial)
@@ -47,7 +45,7 @@ func (w *Writer) Next() (tool, args, write string) {
 	return "TodoWrite", `{"todos":[` + strings.Join(items, ",") + `]}`, write
 }
 
-// Acknowledged is a write that was answered: it is in that revision of the list.
+// Acknowledged is a write that was answered, with the list and the revision that the answer named.
 type Acknowledged struct {
 	List     string
 	Revision int64
@@ -68,7 +66,7 @@ func (j *Journal) Add(a Acknowledged) int {
 	return len(j.Acks)
 }
 
-// All returns the writes that there are now.
+// All returns a copy of the writes so far.
 func (j *Journal) All() []Acknowledged {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -82,11 +80,10 @@ func (j *Journal) Len() int {
 	return len(j.Acks)
 }
 
-// History is the writes in each revision of each list: how many items of each.
+// History has, for each revision of each list, how many items of each write it has.
 type History map[string][]map[string]int
 
-// Export reads the whole history of a store, a value of --store, by the command export,
-// which runs in a folder and as a user.
+// Export reads the whole history of a store, a value of --store. It runs the command export in a folder as a user.
 func Export(program, dir string, as *User, store string) (History, error) {
 	cmd := exec.Command(program, "export", "--store", store)
 	cmd.Dir, cmd.Env = dir, []string{"HOME=" + dir}
@@ -138,7 +135,7 @@ func (h History) Lost(acks []Acknowledged) (lost []Acknowledged) {
 	return lost
 }
 
-// Torn returns the writes that a revision has in part: some items and not the others.
+// Torn returns the writes of which a revision has some items and not all.
 func (h History) Torn() (torn []string) {
 	for list, revisions := range h {
 		for i, writes := range revisions {
@@ -152,7 +149,7 @@ func (h History) Torn() (torn []string) {
 	return torn
 }
 
-// Made returns how many revisions of all lists first have a write.
+// Made returns how often a write was made: how many revisions of all lists have it when the revision before has not.
 func (h History) Made(write string) (n int) {
 	for _, revisions := range h {
 		for i, writes := range revisions {

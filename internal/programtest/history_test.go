@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// The check finds what it is to find: a lost write, one that is there in part, and
-// a missing revision.
+// The check finds a lost write, a write that is there in part, and a missing revision.
 func TestHistoryFindsLosses(t *testing.T) {
 	const good = `{"list":{"id":"l"},"revision":1,"items":[{"text":"a-1.0"},{"text":"a-1.1"},{"text":"a-1.2"}]}
 {"list":{"id":"l"},"revision":2,"items":[{"text":"a-1.0"},{"text":"a-1.1"},{"text":"a-1.2"},{"text":"b-1.0"}]}

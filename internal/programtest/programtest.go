@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// Run builds the program, runs the tests with its path in program, prints the table
-// that they filled, and returns the code to exit with.
+// Run builds the program, sets *program to its path, runs the tests, prints the report that they filled, and returns
+// the code to exit with.
 func Run(m *testing.M, program *string, report *Table) (code int) {
 	dir, err := os.MkdirTemp("", "todo-mcp-program-")
 	if err == nil {
@@ -48,11 +48,11 @@ func Build(t testing.TB) (program string) {
 	return program
 }
 
-// build builds the program and copies it to a path in a folder. It is linked once for all
-// packages of tests: a program that stands where it is built, and that nothing changed,
-// is left as it is. TODO_PROGRAM is the path of another one: .ci/windows has one.
+// build builds the program and links it as program, a path in dir. All test packages share one built file, which the go
+// command leaves as it is while no source changes. TODO_PROGRAM is the path of a program to use instead, as in
+// .ci/windows.
 func build(dir, program string) error {
-	// Other users may run it, too.
+	// Other users may run the program, too.
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
 	}
@@ -76,13 +76,13 @@ func build(dir, program string) error {
 		return err
 	}
 	built := filepath.Join(shared, "todo-mcp")
-	// As a release is built, so that the tests of releases need not compile it anew.
+	// The flags of a release, so that the tests of releases need not compile it anew.
 	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w -X main.version=v0", "-o", built, "github.com/todo-mcp/todo-mcp")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the program: %w\n%s", err, out)
 	}
-	// A file that this process had open for writing could not be run for a moment.
+	// A link, not a copy: a file that this process had open for writing could not be run for a moment.
 	return os.Link(built, program)
 }
 
@@ -119,8 +119,8 @@ func (l *Log) String() string {
 // User is the account that a process runs as; nil is the test's own.
 type User = syscall.Credential
 
-// Start starts the program with arguments; it is killed with the test. dir is its
-// working folder, where it finds no settings of the person who runs the tests.
+// Start starts the program with arguments, and kills it at the end of the test. dir is its working and home folder, so
+// that it finds no settings of the person who runs the tests.
 func Start(t testing.TB, program, dir string, as *User, args ...string) (*Process, error) {
 	cmd := exec.Command(program, args...)
 	cmd.Dir = dir
@@ -157,8 +157,8 @@ func (p *Process) Kill() {
 	<-p.Ended
 }
 
-// Memory returns a value of the process's status in bytes: VmRSS is the memory that it
-// has, VmHWM the most that it had, and RssAnon what of it no file could give back.
+// Memory returns a value of the process's status in bytes: VmRSS is its memory, VmHWM the most that it had, and RssAnon
+// the part of its memory that no file backs.
 func (p *Process) Memory(what string) (int, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Cmd.Process.Pid))
 	if err != nil {
@@ -175,7 +175,7 @@ func (p *Process) Memory(what string) (int, error) {
 // Terminate asks the process to end, as an operator does.
 func (p *Process) Terminate() error { return p.Cmd.Process.Signal(syscall.SIGTERM) }
 
-// Wait waits until the process has ended by itself and returns how.
+// Wait waits until the process has ended by itself and returns its error, or an error after the time atMost.
 func (p *Process) Wait(atMost time.Duration) error {
 	select {
 	case <-p.Ended:
@@ -185,11 +185,10 @@ func (p *Process) Wait(atMost time.Duration) error {
 	}
 }
 
-// ErrEnded means that a process ended before it did what was waited for.
+// ErrEnded means that a process ended before it listened.
 var ErrEnded = errors.New("the process ended")
 
-// URL returns the address of a process that serves, as soon as it listens, and
-// discards what else it prints.
+// URL returns the address of a process that serves, as soon as it listens, and discards the rest of its output.
 func (p *Process) URL() (url string, err error) {
 	if url, err = addressIn(p.Out); err != nil {
 		err = fmt.Errorf("%w: %s", ErrEnded, p.Log)
@@ -197,7 +196,7 @@ func (p *Process) URL() (url string, err error) {
 	return url, err
 }
 
-// Await waits until something is so that cannot be waited for otherwise; half a minute at most.
+// Await polls isSo until it is true, for a condition that sends no signal. It fails the test after 30 seconds.
 func Await(t testing.TB, what string, isSo func() bool) {
 	t.Helper()
 	late, look := time.After(30*time.Second), time.NewTicker(5*time.Millisecond)

@@ -14,7 +14,7 @@ import (
 // Long reports whether the long form of the tests runs (TODO_LONG).
 func Long() bool { return os.Getenv("TODO_LONG") != "" }
 
-// Size returns how much of something the form that runs does.
+// Size returns whenLong in the long form of the tests, and short in the short form.
 func Size(short, whenLong int) int {
 	if Long() {
 		return whenLong
@@ -22,15 +22,15 @@ func Size(short, whenLong int) int {
 	return short
 }
 
-// Row is what one fault did: a line of the table.
+// Row is a line of the table: a fault, and what it did.
 type Row struct {
 	Fault, Tried, Times string
 	Acknowledged, Lost  int
 	Notes               string
 }
 
-// NotRun begins Row.Tried of a fault that this machine has no means for. The test
-// passes, but the table says it.
+// NotRun begins Row.Tried of a fault that cannot be made on this machine. The test passes, but the table says that it
+// was not run.
 const NotRun = "NOT RUN: "
 
 func (r Row) cells() []string {

@@ -19,14 +19,13 @@ const CtrlC, CtrlD = "\x03", "\x04"
 
 // Terminal is a pseudo-terminal at which a person runs the program.
 type Terminal struct {
-	Env     []string // beside the variables of the tests
-	Dir     string   // one of its own if it is empty
+	Env     []string // added to the variables of the tests
+	Dir     string   // the working folder; a new one if it is empty
 	Columns uint16   // 120 if it is 0
 }
 
-// Run runs the program until it ends and returns its exit status and everything that
-// stands on the terminal. The steps are by turns a text that the program must have
-// written, and what the person types then.
+// Run runs the program until it ends and returns its exit status and everything that it showed on the terminal. The
+// steps are by turns a text that the program must show, and a text that the person then types.
 func (p Terminal) Run(t *testing.T, args []string, steps ...string) (status int, seen string) {
 	t.Helper()
 	path, err := exec.LookPath("todo-mcp")
@@ -41,8 +40,8 @@ func (p Terminal) Run(t *testing.T, args []string, steps ...string) (status int,
 	if err := pty.Setsize(term, &pty.Winsize{Rows: 24, Cols: cmp.Or(p.Columns, 120)}); err != nil {
 		t.Fatal(err)
 	}
-	// Of Ctrl-C the kernel first tells the program and then throws away what stands in
-	// the terminal, in which the program's answer may be already.
+	// On Ctrl-C the kernel first signals the program and then empties the terminal's buffers, which may hold the
+	// program's answer already. noflsh keeps them.
 	noflsh := exec.Command("stty", "noflsh")
 	noflsh.Stdin = tty
 	if out, err := noflsh.CombinedOutput(); err != nil {

@@ -1,8 +1,8 @@
 // Package remote follows and edits the lists of a todo-mcp server over HTTP.
 //
-// [Client.Follow] misses no change, and takes a silent server for lost. If a list changes faster than it is read, only
-// the newest revision arrives; [Client.History] has the others. At the start it reads the 2000 lists that changed last.
-// The token is sent only to the server and is in no error.
+// [Client.Follow] misses no change, and takes a silent server for lost. If a list changes faster than Follow reads,
+// only the newest revision arrives; [Client.History] has the others. At the start Follow reads the 2000 lists that
+// changed last. The token is sent only to the server and is in no error.
 package remote
 
 import (
@@ -31,7 +31,7 @@ import (
 const (
 	maxSilence     = 10 * time.Second // a stream without a line for so long is lost; the server writes one every 4 s
 	requestTimeout = 30 * time.Second // of a request for a document, and for the response headers of a stream
-	maxLists       = 2000             // no further page is read from then on
+	maxLists       = 2000             // once so many lists are read, no further page is
 	maxResponse    = 64 << 20         // bytes of a response; 2000 lists of fifty short items need a quarter
 	maxEvent       = 8 << 20          // bytes of a stream's line; the largest list, wholly escaped, needs 1.5 MB
 )
@@ -68,7 +68,7 @@ func New(server, token string) (*Client, error) {
 // Where returns the server's address for display, without the password.
 func (c *Client) Where() string { return render.Safe(c.base.Redacted()) }
 
-// Standings returns how all open lists stand; it ignores its argument.
+// Standings returns the states of all open lists; it ignores its argument.
 func (c *Client) Standings(ctx context.Context, _ []todo.Snapshot) (states []account.ListState, err error) {
 	_, err = c.call(ctx, "api/states", nil, &states)
 	return states, err
@@ -86,8 +86,8 @@ func (c *Client) Edit(ctx context.Context, list string, e todo.Edit) (board.Outc
 	return board.Outcome{After: d.Snapshot(), Changed: d.Changed}, nil
 }
 
-// Hook passes on the event of a hook, JSON of at most [todo.MaxRequest] bytes, and returns the answer for the host. With
-// finish, the answer may keep the host's turn from ending.
+// Hook passes on the event of a hook, JSON of at most [todo.MaxRequest] bytes, and returns the answer for the host. If
+// finish is true, the answer may keep the host's turn from ending.
 func (c *Client) Hook(ctx context.Context, event json.RawMessage, finish bool) (answer json.RawMessage, err error) {
 	path := "hook"
 	if finish {
@@ -217,8 +217,8 @@ func (r *refused) Error() string {
 	return fmt.Sprintf("the server answers %d: %s", r.status, text)
 }
 
-// isPermanent reports whether a retry is pointless: the token is rejected, or no todo-mcp server answers. If the client
-// was connected before, a wrong response is worth a retry: it may come from a proxy while the server restarts.
+// isPermanent reports whether a retry is pointless: access is refused, or what answers is no todo-mcp server. A client
+// that was connected retries after other wrong answers: a proxy may send them while the server restarts.
 func isPermanent(err error, connected bool) bool {
 	r, isRefused := errors.AsType[*refused](err)
 	switch {
@@ -252,7 +252,7 @@ func (c *Client) Follow(ctx context.Context, show func(lists []todo.Snapshot, al
 	}
 }
 
-// followOnce reads all lists, then follows changes until the connection ends. It returns the error, never nil.
+// followOnce reads all lists, then follows changes until the connection ends. It returns why that ended, never nil.
 func (c *Client) followOnce(ctx context.Context, show func([]todo.Snapshot, bool)) error {
 	lists, err := c.snapshots(ctx, "api/lists", maxLists)
 	if err != nil {
@@ -289,7 +289,7 @@ var (
 	errEnded  = errors.New("the server ended the stream")
 )
 
-// readEvents calls data with the data of each event, which is one line, and alive after each line. The error is never nil.
+// readEvents calls data with each event's data, which is one line, and alive for each line. It never returns nil.
 func readEvents(in io.Reader, alive func(), data func([]byte)) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxEvent)

@@ -77,8 +77,7 @@ func newClient(t *testing.T, url, token string) *Client {
 	return c
 }
 
-// Follow reports changes of a real server, and after a reconnection those made
-// while it was disconnected.
+// Follow reports changes of a real server, and after a reconnection the changes made while it was disconnected.
 func TestFollow(t *testing.T) {
 	s := servertest.New(t, nil, nil)
 	lists, ts := s.Board.As(""), servertest.Serve(t, s, nil)
@@ -104,7 +103,7 @@ func TestFollow(t *testing.T) {
 	checktest.Fails(t, "History accepted an id that no list has", checktest.Err(c.History(t.Context(), "../../livez")))
 }
 
-// serve starts a server whose lists and events are answered so, and returns its address.
+// serve starts a server with the handlers lists and events, and returns its address.
 func serve(t *testing.T, lists, events http.HandlerFunc) string {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -117,7 +116,7 @@ func serve(t *testing.T, lists, events http.HandlerFunc) string {
 
 func noLists(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "[]") }
 
-// untilLost follows a server until it is lost, or refused, and returns why.
+// untilLost follows a server until the connection is lost or refused, and returns the reason.
 func untilLost(t *testing.T, c *Client) (reason error) {
 	ctx, cancel := context.WithCancel(t.Context())
 	err := c.Follow(ctx, func([]todo.Snapshot, bool) {}, func(err error) { reason = err; cancel() })
@@ -139,7 +138,7 @@ func TestResumesAfterLists(t *testing.T) {
 		fmt.Fprintf(w, "["+strings.ReplaceAll(document, `"x"`, `"y"`)+"]", 1, 42)
 	}, func(w http.ResponseWriter, r *http.Request) {
 		requests <- r.Header.Get("Last-Event-ID") + " " + r.Header.Get("Authorization")
-		// Comments, CRLF, other events, and nonsense.
+		// The stream has comments, CRLF, another event, nonsense, and an event that is cut off.
 		io.WriteString(w, "retry: 5\r\n\r\n: alive\n\nevent: other\ndata: {}\n\ndata: nonsense\n\n"+
 			"id: 43\r\nevent: todos:update\r\ndata:{\"list\":\"x\",\"name\":\"x\",\"revision\":4,\"items\":[]}\r\n\r\n"+
 			"data: {\"list\":\"cut off\"")
@@ -188,11 +187,10 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// The token goes to the server alone, also when that sends on elsewhere: the error says
-// where, and nothing is sent there.
+// The token is not sent to the target of a redirect: nothing is sent to the target, and the error names it.
 //
-// BAD-INPUT 119: A server that `watch --server` follows redirects, or answers without end → The
-// other is sent nothing, and named; an answer has 64 MB at most, an event 8
+// BAD-INPUT 119: The server of `watch --server` redirects, or answers without end → The target gets nothing, and is
+// named; an answer has 64 MB at most, an event 8
 func TestRedirectIsNotFollowed(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("119: the other server is sent %s %s, Authorization %q", r.Method, r.URL, r.Header.Get("Authorization"))
@@ -205,7 +203,7 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 	checktest.Fails(t, "119: an edit was sent on", checktest.Err(c.Edit(t.Context(), "x", todo.Edit{Do: "archive"})))
 }
 
-// Of an answer or an event without end only so much is read as a todo-mcp server sends.
+// An endless answer or event is read only up to the most that a todo-mcp server may send.
 func TestEndlessAnswer(t *testing.T) {
 	var sent atomic.Int64
 	endless := func(w http.ResponseWriter, _ *http.Request) {
@@ -267,8 +265,8 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// Whatever a server sends, its events are the same however the bytes arrive, hold
-// nothing that was not sent, and end with an error at the end of the stream.
+// Whatever a server sends, readEvents reads the same events from single bytes as from the whole stream. They have no
+// more bytes than the stream, and the end of the stream is an error.
 func FuzzEvents(f *testing.F) {
 	for _, stream := range []string{
 		"retry: 1000\n\nid: 7\nevent: list:update\ndata: {\"list\":\"a\",\"items\":[]}\n\n: alive\n\n", "data:a\n\ndata: b\n\n", "data: a\r\n\r\ndata\n\n", "data: cut off",
@@ -298,7 +296,7 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// A server's refusal is safe to print, and short, whatever it says.
+// The error of a server's refusal is safe to print, and short, whatever the server says.
 func FuzzRefusal(f *testing.F) {
 	f.Add(404, "application/json", `{"error":"\u001b[2J\u202e"}`)
 	f.Add(403, "text/plain; charset=utf-8", "\x1b]0;x\a no\r\n")

@@ -23,8 +23,8 @@ func DayMarkdown(d account.Day) string {
 		func(i todo.Item) string { return taskLine(todo.Snapshot{}, i) })
 }
 
-// writeDay writes the account of a day. day, project and list are formats, each of a title and its notes. escaped
-// escapes a text, item returns the line of an item.
+// writeDay writes the account of a day. day, project and list are formats, each of a title and its notes. The function
+// escaped escapes a text, and item returns the line of an item.
 func writeDay(d account.Day, day, project, list string, escaped func(string) string, item func(todo.Item) string) string {
 	var b strings.Builder
 	noon, since := d.From.Add(12*time.Hour), ""

@@ -13,42 +13,42 @@ import (
 type ListDocument struct {
 	List         string          `json:"list,omitempty"` // id; omitted while there is no list
 	Title        string          `json:"title,omitempty"`
-	Name         string          `json:"name,omitempty"`   // that the user gave the list
+	Name         string          `json:"name,omitempty"`   // the name that the user gave the list
 	Parent       string          `json:"parent,omitempty"` // id of the main list, if this is a sub-agent's
 	Agent        string          `json:"agent,omitempty"`
 	Workspace    string          `json:"workspace,omitempty"`
 	Branch       string          `json:"branch,omitempty"` // of the workspace when the list began
 	Revision     int64           `json:"revision"`
 	Updated      time.Time       `json:"updated,omitzero"`      // RFC 3339, UTC
-	Worked       time.Time       `json:"worked,omitzero"`       // when an agent wrote, if a person did since
+	Worked       time.Time       `json:"worked,omitzero"`       // an agent's last write, if this revision is a person's
 	Client       string          `json:"client,omitempty"`      // whose agent works on the list
 	Writer       string          `json:"writer,omitempty"`      // the client that wrote this revision, if another
-	Variant      string          `json:"variant,omitempty"`     // the tool
-	User         string          `json:"user,omitempty"`        // who was signed in
+	Variant      string          `json:"variant,omitempty"`     // the tool that wrote this revision
+	User         string          `json:"user,omitempty"`        // the user who was signed in
 	Person       bool            `json:"person,omitempty"`      // a person wrote this revision
 	Archived     bool            `json:"archived,omitempty"`    // put away: front ends do not show it by default
-	Lapsed       bool            `json:"lapsed,omitempty"`      // because nobody changed it for two weeks
-	ReplacedBy   string          `json:"replaced_by,omitempty"` // id of the list for which the chat put this one away
+	Lapsed       bool            `json:"lapsed,omitempty"`      // archived because nobody changed it for two weeks
+	ReplacedBy   string          `json:"replaced_by,omitempty"` // id of the list that replaced this one
 	Deleted      bool            `json:"deleted,omitempty"`     // by a person: front ends remove it
 	Mirrored     bool            `json:"mirrored,omitempty"`    // see [todo.List]
 	Seq          int64           `json:"seq,omitempty"`         // an event stream resumes after this one
-	AllCompleted bool            `json:"all_completed"`         // docs/spec/variants.md P5; never read
-	Explanation  string          `json:"explanation,omitempty"` // what the agent said of this revision
-	Order        todo.PersonEdit `json:"order,omitzero"`        // a person's
+	AllCompleted bool            `json:"all_completed"`         // docs/spec/variants.md P5; ignored when read
+	Explanation  string          `json:"explanation,omitempty"` // the agent's reason for this revision
+	Order        todo.PersonEdit `json:"order,omitzero"`        // a person's edit of the order
 	Gone         []todo.Item     `json:"gone,omitempty"`        // items that people removed, or that people added and agents removed
 	Items        []ItemDocument  `json:"items"`
-	Later        []todo.Item     `json:"later,omitempty"` // waits for the end of the agent's turn
+	Later        []todo.Item     `json:"later,omitempty"` // items that wait for the end of the agent's turn
 }
 
 // ItemDocument is an item of a [ListDocument]. Times are RFC 3339, UTC, and omitted if zero. Only exports say who began
-// an item, and which texts a person wrote.
+// or holds an item, and whether a person set its status.
 type ItemDocument struct {
 	todo.Item
-	WaitsFor []string `json:"waits_for,omitempty"` // ids of the items that come first, settled ones too
+	WaitsFor []string `json:"waits_for,omitempty"` // ids of the items to do first, settled ones too
 	Has      string   `json:"has,omitempty"`       // the agent that works on it, if several work on the list
 }
 
-// Document returns the document of a snapshot, without what only the server needs. Items is never nil; times are in seconds.
+// Document returns a snapshot as a document without server-only fields. Items is never nil; times are in seconds.
 func Document(s todo.Snapshot) ListDocument {
 	d := ListDocument{
 		List: s.List.ID, Title: s.Title(), Name: s.List.Name, Parent: s.List.Parent, Agent: s.List.Agent, Workspace: s.List.Workspace, Branch: s.List.Branch,
@@ -71,7 +71,7 @@ func Document(s todo.Snapshot) ListDocument {
 	return d
 }
 
-// shown returns an item without what only the server needs.
+// shown returns an item without the fields that only the server needs.
 func shown(i todo.Item) todo.Item {
 	i.BegunBy, i.Holder, i.ByPerson, i.Said = "", "", false, false
 	return i

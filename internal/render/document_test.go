@@ -18,7 +18,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// fill sets all fields of a value, each to a value of its own.
+// fill sets all fields of a value, each to a different value, except that booleans are all true.
 func fill(v reflect.Value, n *int) {
 	*n++
 	if v.Type() == reflect.TypeFor[time.Time]() {
@@ -42,9 +42,8 @@ func fill(v reflect.Value, n *int) {
 	}
 }
 
-// A document as JSON keeps every field of a snapshot and its items, so that a field added
-// later cannot be forgotten, but for what the server alone needs. Exports have that:
-// TestExportKeepsHands.
+// A document as JSON keeps every field of a snapshot and its items, also fields added later, except fields that only
+// the server needs. Exports keep these, too: TestExportKeepsHands.
 func TestDocumentKeepsEveryField(t *testing.T) {
 	var want todo.Snapshot
 	n := 0
@@ -62,8 +61,7 @@ func TestDocumentKeepsEveryField(t *testing.T) {
 	checktest.Same(t, "-want +got", cmp.Diff(want, d.Snapshot()), "")
 }
 
-// A document says when an agent wrote where a person did since; else it is when the
-// revision was written.
+// If a person wrote a revision, its document says when an agent last wrote; else that is the time of the revision.
 func TestDocumentWorked(t *testing.T) {
 	at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	for _, person := range []bool{false, true} {
@@ -74,8 +72,8 @@ func TestDocumentWorked(t *testing.T) {
 	}
 }
 
-// The command that goes on with a chat, for each client that has one; none where the chat
-// is not known, or it may be another client's.
+// Each client that has a command to resume a chat gets it. The command is empty if the chat is not known, or another
+// client wrote the list last.
 func TestResumeCommand(t *testing.T) {
 	for _, c := range []struct {
 		list   todo.List

@@ -14,10 +14,10 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// The maximum widths of columns. The title is cut first, down to minTitle, then columns are left out, and then the
-// title is cut down to leastTitle.
+// Maximum and minimum widths of columns, in cells. A table that is too wide has its titles cut, down to minTitle; then
+// it loses columns; then its titles are cut down to leastTitle.
 const (
-	maxTitle   = 60 // in a table without a limit
+	maxTitle   = 60 // in a table without a maximum width
 	minTitle   = 20
 	leastTitle = 10
 	maxName    = 20
@@ -25,8 +25,8 @@ const (
 	shortID    = 8
 )
 
-// Lists returns a table with a row for each list, at most width cells wide (0 or less: no limit). found has the texts
-// that a search found. The row of a replaced list names its successor, by title if that is in snaps or others.
+// Lists returns a table with a row for each list, at most width cells wide (0 or less: no limit). found has, by list
+// id, the text that a search found. The row of a replaced list names its successor, by title if snaps or others has it.
 func Lists(snaps []todo.Snapshot, states map[string]todo.Standing, found map[string]todo.Said, now time.Time, width int, others ...todo.Snapshot) string {
 	if len(snaps) == 0 {
 		return "No lists\n"
@@ -104,8 +104,8 @@ func StateWord(s todo.Snapshot, state todo.State) string {
 // ShortID returns the beginning of a list's id, which commands accept.
 func ShortID(id string) string { return Safe(id[:min(shortID, len(id))]) }
 
-// Standing returns a line on a group: its state and since when, what its agent asks, what replaced its main list (see
-// [PutAway]), its place and its client. The line of a list without items and agent has no state, except "archived".
+// Standing returns a line on a group: its state, the question asks, what replaced its main list (see [PutAway]), since
+// when, its place and client. A group without items and agent has no state there, except "archived".
 func Standing(f account.Group, asks string, now time.Time, lists ...todo.Snapshot) string {
 	s := f.Main
 	word := StateWord(s, f.State())
@@ -115,8 +115,8 @@ func Standing(f account.Group, asks string, now time.Time, lists ...todo.Snapsho
 	return Joined(" · ", word, question(asks), PutAway(s, lists...), When(f.Since(), now), Safe(s.List.Place()), Client(account.Client(s)))
 }
 
-// table draws rows; the first is the head. It leaves out empty columns, and if there is not enough width, the columns
-// before the last one, until four are left.
+// table draws rows; the first is the head. It leaves out empty columns. If the width is too small, it also leaves out
+// columns from the right, but not the last one, until four are left.
 func table(rows [][]string, width int) string {
 	widths, shown := make([]int, len(rows[0])), []int{}
 	for i := range widths {
@@ -149,7 +149,7 @@ func table(rows [][]string, width int) string {
 			parts = append(parts, Pad(Cut(cmp.Or(row[i], "-"), widths[i]), widths[i]))
 		}
 		line := strings.TrimRight(strings.Join(parts, "  "), " ")
-		if width > 0 { // without "…", so that the end of an id can be copied
+		if width > 0 { // cut without "…", so that the id at the end can be copied
 			line = displaywidth.TruncateString(line, width, "")
 		}
 		b.WriteString(line + "\n")
@@ -159,7 +159,7 @@ func table(rows [][]string, width int) string {
 
 const minPrefix = 4 // the minimum length of the beginning of an id: a shorter one would match by chance
 
-// Named returns the lists, in their order, that a person means by a text. The first of these matches that finds any
+// Named returns the lists, in their order, that a person means by a text. Of these rules, the first that finds a list
 // decides:
 //
 //  1. the id;
@@ -169,10 +169,10 @@ const minPrefix = 4 // the minimum length of the beginning of an id: a shorter o
 //  5. the beginning of the title;
 //  6. words that begin words of the title, the name, the sub-agent or the project.
 //
-// sure is false for the last two, which may find another list by chance: ask before what cannot be undone.
+// sure is false for the last two rules, which may match by chance: ask the person before changes that cannot be undone.
 func Named(lists []todo.Snapshot, wanted string) (found []todo.Snapshot, sure bool) {
 	text := fold(strings.Join(strings.Fields(wanted), " "))
-	begin := strings.TrimSuffix(text, "…") // of a title that was cut
+	begin := strings.TrimSuffix(text, "…") // a title that was cut ends in "…"
 	if text == "" {
 		return nil, false
 	}
@@ -202,8 +202,8 @@ func ListTitle(s todo.Snapshot) string {
 	return strings.TrimPrefix(Safe(s.List.Agent)+": "+Safe(s.Title()), ": ")
 }
 
-// Apart returns, by id, the time at which a list began, for each list with the same title, project and branch as
-// another one. Chats without a list are compared only with each other.
+// Apart returns, by list id, the start times of lists that have the same title, folder and branch as another list.
+// Chats without a list are compared only with each other.
 func Apart(lists []todo.Snapshot, now time.Time) map[string]string {
 	alike, apart := make(map[string]int), make(map[string]string)
 	reads := func(l todo.Snapshot) string {
@@ -242,8 +242,8 @@ func fold(title string) string {
 	return strings.Join(strings.Fields(lower), " ")
 }
 
-// Found reports whether what people see of a list and its agent contains a text, whether in upper or lower case. It
-// returns the title or item that has the text; empty if none has.
+// Found reports whether the words that people see of a list and its agent contain a text in any case, or the list's id
+// begins with it. said.Text is the given title or item that has the text; empty if none has.
 func Found(l todo.Snapshot, text string) (said todo.Said, ok bool) {
 	whole := l.Saying(text)
 	shown := strings.Join([]string{l.Title(), l.List.Name, l.List.Agent, l.List.Project(), Client(account.Client(l))}, "\n")

@@ -20,8 +20,8 @@ import (
 // LaterMarker marks an item that waits for the end of the agent's turn.
 const LaterMarker = "[+]"
 
-// Plain formats a list as lines: its [Heading], the lines of under, which must be safe, and for each item a line
-// ("[x] #1 text") and perhaps its details. With colour, for terminals, it has ANSI colours, and "✓" in place of "[x]".
+// Plain formats a list as lines: its [Heading], the lines in under, which must be safe, and a line ("[x] #1 text") for
+// each item, then its details. With colour, for terminals, it has ANSI colours, and "✓" in place of "[x]".
 func Plain(s todo.Snapshot, colour bool, under ...string) string {
 	var b strings.Builder
 	b.WriteString(Heading(s, Safe(s.Title())) + "\n")
@@ -72,7 +72,7 @@ var looks = map[todo.Status]look{
 	todo.Cancelled:  {"[-]", "⊘", "9;90"}, // grey, struck
 }
 
-// StatusLine summarizes a list in one line: its counts, and what its agent asks, else the item that it is at, see
+// StatusLine summarizes a list in one line: its counts, then its agent's question asks, or else the item of
 // [todo.Snapshot.At]: "3/7 Writing tests", "7/7 done", "6/7 done, 1 failed". For a chat without a list it returns the
 // title, for an empty list "". Cancelled items do not count.
 func StatusLine(s todo.Snapshot, asks string) string {
@@ -96,7 +96,7 @@ func StatusLine(s todo.Snapshot, asks string) string {
 	return fmt.Sprintf("%d/%d %s", n.Done, n.Total, text)
 }
 
-// question returns "asks: " with what an agent asks, safe to display; "" for nothing.
+// question returns "asks: " and an agent's question, safe to display; "" if there is none.
 func question(asks string) string { return strings.TrimSuffix("asks: "+Safe(asks), "asks: ") }
 
 // Joined joins the parts that are not empty.
@@ -112,7 +112,7 @@ func inBrackets(text string) string {
 	return " (" + Safe(text) + ")"
 }
 
-// notes returns the notes after an item's text: why it has its status, [Beside], a person's text that was overridden.
+// notes returns the notes after an item's text: why it has its status, [Beside], and a person's overridden edit.
 func notes(s todo.Snapshot, item todo.Item) string {
 	status, overridden := "", ""
 	if item.Status == todo.Blocked || item.Reason != "" {
@@ -137,7 +137,7 @@ func Has(s todo.Snapshot, item todo.Item) string {
 	return fmt.Sprintf("%s %d", name, number)
 }
 
-// Beside returns an item's priority, due date, owner and the open items that it waits for, safe to display.
+// Beside returns an item's priority, due date, owner or agent, and the open items that it waits for, safe to display.
 func Beside(s todo.Snapshot, item todo.Item) string {
 	var parts []string
 	add := func(before, text string) {
@@ -162,14 +162,14 @@ func StatusWord(status todo.Status) string { return Safe(strings.ReplaceAll(stri
 // minBox and maxBox limit the width of a box.
 const minBox, maxBox = 8, 100
 
-// Box draws a list in a box of a width in cells, as the command TodoWrite does (docs/spec/variants.md C5), with a
-// row for each item and a title, by default "Tasks", in its border.
+// Box draws a list in a box of a width in cells, for the command TodoWrite (docs/spec/variants.md C5). It has a row for
+// each item and, in its border, a title, by default "Tasks".
 func Box(s todo.Snapshot, title string, width int, color bool) string {
 	width = min(max(width, minBox), maxBox)
 	top := "┌─ " + Cut(cmp.Or(Safe(title), "Tasks"), width-6) + " "
 	lines := []string{top + strings.Repeat("─", max(width-Cells(top)-1, 0)) + "┐\n"}
 	row := func(colour, mark, text, note string) {
-		// The text is cut before the note, down to half of the width.
+		// The text is cut first, down to half of the width, and then the note.
 		if room := width - 4 - Cells(mark); Cells(text+note) > room {
 			text = Cut(Cut(text, max(room-Cells(note), room/2))+note, room)
 		} else {
@@ -254,16 +254,16 @@ func taskLine(s todo.Snapshot, item todo.Item) string {
 	return line
 }
 
-// markup matches what has a meaning in Markdown within a line. Underscores inside of a word have none.
+// markup matches characters with a meaning in Markdown within a line. Underscores inside a word have no meaning.
 var markup = regexp.MustCompile("[\\\\`*\\[\\]<~$]|\\b_+|_+\\b|@|#[0-9]|://|(?i:www\\.|gh-[0-9])")
 
-// entities matches the beginning of an entity, as of &#35; and &amp;. It is used after markup, which may match the #3.
+// entities matches the beginning of an entity, such as &#35; or &amp;. It is used after markup, which may match the #3.
 var entities = regexp.MustCompile(`&[#0-9A-Za-z[:^ascii:]]`)
 
-// nothing is an empty HTML comment. It keeps GitHub from making links to persons and issues, as a backslash does not.
+// nothing is an empty HTML comment. Unlike a backslash, it keeps GitHub from making links to people and issues.
 const nothing = "<!-- -->"
 
-// escape makes a text safe, and escapes what has a meaning in Markdown, except at the beginning of a line.
+// escape makes a text safe, and escapes its Markdown, except markup that counts only at the beginning of a line.
 func escape(text string) string {
 	text = markup.ReplaceAllStringFunc(Safe(text), func(m string) string {
 		switch last := len(m) - 1; {

@@ -205,8 +205,8 @@ func TestTook(t *testing.T) {
 	}
 }
 
-// Who does an item, what comes first, its priority and details, and why a revision was made, are
-// told wherever there are any; hostile ones as text.
+// Views show an item's owner, priority, due date, details and waits, and a revision's explanation, with control
+// characters escaped.
 func TestWork(t *testing.T) {
 	before := todo.Snapshot{Revision: 1, Items: []todo.Item{{ID: "1", Text: "Read", Status: todo.Pending, Details: "All\x1b of it", Owner: "ann", Priority: "high", DueDate: "Friday\x1b"}, {ID: "2", Text: "Write", Status: todo.Pending, WaitsFor: "1"}}}
 	after := before
@@ -228,7 +228,7 @@ func TestWork(t *testing.T) {
 	}
 }
 
-// namedLists are the lists of TestNamed, by the id that it expects.
+// namedLists are the lists of TestNamed. Their ids are those that it expects.
 func namedLists() []todo.Snapshot {
 	l := func(id, given, name, first, agent, workspace string) todo.Snapshot {
 		return todo.Snapshot{GivenTitle: given, Items: []todo.Item{{Text: first}}, List: todo.List{ID: id, Name: name, Agent: agent, Workspace: workspace}}
@@ -245,8 +245,7 @@ func namedLists() []todo.Snapshot {
 	}
 }
 
-// Every name that is shown is accepted, from the exact to the vague, and several
-// matches are all returned.
+// Named accepts every name that people are shown, in whole or in part, and returns all lists that match.
 func TestNamed(t *testing.T) {
 	for _, tt := range []struct {
 		wanted, want string
@@ -313,7 +312,7 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// Lists of one project that read alike are told apart by branch, or by when they began.
+// Lists of one folder with the same title are distinguished by branch, or by the time when they began.
 func TestApart(t *testing.T) {
 	at := time.Date(2026, 3, 4, 9, 14, 0, 0, time.UTC)
 	list := func(id, folder, title string, minutes int) todo.Snapshot {
@@ -397,8 +396,7 @@ func FuzzMarkdown(f *testing.F) {
 	})
 }
 
-// references match what GitHub makes links of in a text of the page: people, issues and
-// addresses.
+// references matches texts of which GitHub makes links: people, issues and addresses; and the links themselves.
 var references = regexp.MustCompile(`@[A-Za-z0-9]|#[0-9]|(?i:gh-[0-9]|https?://|www\.[a-z])|<a `)
 
 // cleanText turns any text into one that a list can contain and Safe leaves
@@ -484,8 +482,7 @@ func dangerous(r rune) bool {
 
 var sgr = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// All lines of a box have its width, whatever stands in it, and all is safe. Colours change
-// nothing else.
+// All lines of a box have its width and are safe, whatever texts it has. Colours add only escape sequences.
 func TestBoxWidths(t *testing.T) {
 	for _, s := range []todo.Snapshot{sample(), scripts(), hostile(), list()} {
 		for width := range 130 {
@@ -504,8 +501,8 @@ func TestBoxWidths(t *testing.T) {
 	}
 }
 
-// A text that is too long gives way to what stands behind it, down to half the width. The dots
-// of an active text go with its end, and are not added to dots.
+// A text that is too long is cut to make room for the note after it, down to half the width. The dots after an active
+// text are cut with its end, and replace dots of its own.
 func TestBoxCuts(t *testing.T) {
 	long := strings.Repeat("long ", 10)
 	s := list(item(todo.Blocked, long), item(todo.InProgress, long), item(todo.InProgress, "Waiting…"),
@@ -521,8 +518,8 @@ func TestBoxCuts(t *testing.T) {
 	checktest.Same(t, "box", "\n"+Box(s, "", 34, false), want)
 }
 
-// snapshot returns a list in which every text comes from two, as a store that
-// another program wrote may have them.
+// fuzzedSnapshot returns a list in which every text is one of the two given, unchecked, as in a store that another
+// program wrote.
 func fuzzedSnapshot(text, other string, status uint8) todo.Snapshot {
 	statuses := todo.Statuses()
 	one := todo.Item{ID: other, Text: text, Active: other, Reason: other, Priority: other, DueDate: text, Status: statuses[int(status)%len(statuses)]}
@@ -533,8 +530,7 @@ func fuzzedSnapshot(text, other string, status uint8) todo.Snapshot {
 	return s
 }
 
-// No text of a list reaches a terminal but escaped, by any of the forms in which
-// lists are printed (BAD-INPUT 37, 80).
+// Every form in which lists are printed escapes their texts for the terminal (BAD-INPUT 37, 80).
 func FuzzViews(f *testing.F) {
 	f.Add("\x1b[2J\u009b31m", "\u202e\xff\n", uint8(1))
 	f.Add("👩🏽‍💻 分析", "", uint8(3))

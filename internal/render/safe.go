@@ -26,7 +26,7 @@ func Safe(text string) string {
 // cannot control a terminal. data must be valid UTF-8, as encoding/json writes.
 func SafeJSON(data []byte) []byte {
 	return []byte(replaceUnsafe(string(data), func(part string) string {
-		if strings.Contains("\n\t\r", part) { // between values, since strings have them escaped
+		if strings.Contains("\n\t\r", part) { // white space between values; in strings it is escaped
 			return part
 		}
 		var b strings.Builder
@@ -37,7 +37,7 @@ func SafeJSON(data []byte) []byte {
 	}))
 }
 
-// replaceUnsafe replaces each unsafe rune, and each byte of invalid UTF-8, by what escape returns for it.
+// replaceUnsafe replaces each unsafe rune, and each byte of invalid UTF-8, by the result of the function escape.
 func replaceUnsafe(text string, escape func(part string) string) string {
 	if !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return text

@@ -12,13 +12,13 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Agent is how people see an agent's client.
+// Agent is the name and the icon by which people see an agent's client.
 type Agent struct {
 	Name  string // safe to show
 	Glyph string // the id of its icon; "agent" for most
 }
 
-// Writer returns who made a revision: "AGENT for USER", or "AGENT" without a user; for a person the user, else you.
+// Writer returns who made a revision: "AGENT for USER", "AGENT" without a user; for a person "USER" or the text you.
 func Writer(w todo.Writer, agent, you string) string {
 	if w.Person {
 		return cmp.Or(Safe(w.User), you)
@@ -26,7 +26,7 @@ func Writer(w todo.Writer, agent, you string) string {
 	return strings.TrimSuffix(agent+" for "+Safe(w.User), " for ")
 }
 
-// AgentOf returns the agent of a client by its name in MCP. An unknown client keeps its name; "An agent" for none.
+// AgentOf returns the agent of a client by its name in MCP. An unknown client keeps its name; "" gives "An agent".
 func AgentOf(name string) Agent {
 	c := clients.Find(name)
 	return Agent{cmp.Or(c.Title, Safe(name), "An agent"), cmp.Or(c.Glyph, "agent")}
@@ -59,7 +59,7 @@ func Some(n int, one, many string) string {
 const day = 24 * time.Hour
 
 // Took returns a duration in its two largest units, rounded down: "10s", "4m 10s", "1h 04m", "2d 03h". A negative
-// one, as of clocks that differ, is "0s".
+// duration, from clocks that differ, is "0s".
 func Took(d time.Duration) string {
 	d = max(d, 0)
 	switch {
@@ -81,8 +81,8 @@ func Roughly(d time.Duration) string {
 
 const agoFor = 12 * time.Hour
 
-// When returns how long ago a time was, as "4s ago" or "3h ago", and after half a day its [Moment]. A future time is
-// "0s ago".
+// When returns how long ago a time was, as "4s ago" or "3h ago"; from half a day on, it returns the time's [Moment]. A
+// future time is "0s ago".
 func When(t, now time.Time) string {
 	if d := now.Sub(t); d < agoFor {
 		return Roughly(d) + " ago"

@@ -38,14 +38,14 @@ func underLoad(t *testing.T, test func(f *fleet, l *load), options ...string) {
 	}
 	for _, n := range sizes {
 		t.Run(fmt.Sprint(n, " replicas"), func(t *testing.T) {
-			t.Parallel() // most wait
+			t.Parallel() // the tests mostly wait
 			f := newFleet(t, n, newDatabase(t).address, options...)
 			test(f, newLoad(f, 8))
 		})
 	}
 }
 
-// BAD-INPUT 58
+// BAD-INPUT 58: no call fails in a rolling restart.
 func TestRollingRestart(t *testing.T) {
 	underLoad(t, func(f *fleet, l *load) {
 		watching := watchers(f.TB, f.balancer.URL)
@@ -68,7 +68,7 @@ func TestRollingRestart(t *testing.T) {
 		if failed+int(f.failed.Load()) > 0 {
 			f.Errorf("%d calls failed, %d requests reached no replica", failed, f.failed.Load())
 		}
-	}, "--drain", "4") // long beside askEvery, also where a machine stands still for a second or two
+	}, "--drain", "4") // much longer than askEvery, even if the machine stalls for a second or two
 }
 
 // BAD-INPUT 51: a call that failed is repeated without being applied twice.
@@ -91,15 +91,15 @@ func TestKilledReplicas(t *testing.T) {
 
 func ms(d time.Duration) string { return d.Round(time.Millisecond).String() }
 
-// bound is the most that a call may take in the tests that take the database away;
-// storeTimeout is their --request-timeout.
+// bound is the most that a call may take in the tests that take the database away; storeTimeout is their
+// --request-timeout in seconds.
 const (
 	storeTimeout = 2
 	bound        = (storeTimeout + 3) * time.Second
 )
 
-// maxConnections is how many connections two replicas may have: four each to read and
-// write (more on a machine of more processors), and two each for notices.
+// maxConnections is how many connections two replicas may have. Each may have four to read and write (more on a machine
+// of more processors), and two for notices.
 var maxConnections = 2 * (max(4, runtime.NumCPU()) + 2)
 
 // BAD-INPUT 53: PostgreSQL stopped, crashed, silent, cut off, or away as `serve` starts → Calls
@@ -119,7 +119,7 @@ func TestDatabaseGoes(t *testing.T) {
 		{"connections cut", "all connections to PostgreSQL reset at once", nil, func(_ database, line *postgrestest.Line) error { line.Cut(); return nil }},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
-			t.Parallel() // they wait for bounds to pass
+			t.Parallel() // the tests mostly wait for timeouts
 			db := newDatabase(t)
 			line, through := newLine(t, db)
 			f := newFleet(t, 2, through, "--request-timeout", fmt.Sprint(storeTimeout))
@@ -225,7 +225,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	// Many clients share the default one: they keep their connections.
+	// Many clients share the default transport, which keeps their connections.
 	http.DefaultTransport.(*http.Transport).MaxIdleConnsPerHost = 100
 	os.Exit(programtest.Run(m, &program, &report))
 }
@@ -235,8 +235,8 @@ type database struct {
 	address string
 }
 
-// newDatabase starts a PostgreSQL of the test's own, which it may stop. Its commits
-// are as durable as in production.
+// newDatabase starts a PostgreSQL of the test's own, which the test may stop. Its commits are as durable as in
+// production.
 func newDatabase(t testing.TB) database {
 	t.Helper()
 	s := checktest.Must(postgrestest.New())(t)
@@ -262,7 +262,7 @@ func (d database) connections(t testing.TB) (n int) {
 type replica struct {
 	*programtest.Process
 	url   *url.URL
-	ready atomic.Bool // as the balancer last found it
+	ready atomic.Bool // whether /readyz answered 200 when last asked
 }
 
 type fleet struct {
@@ -328,8 +328,7 @@ func (f *fleet) start(i int) {
 	r.ready.Store(true)
 }
 
-// probe asks for readiness on connections of its own, and waits for as long as a
-// replica may take to answer.
+// probe asks for /readyz on a new connection each time, and waits for as long as a replica may take to answer.
 var probe = &http.Client{Timeout: bound, Transport: &http.Transport{DisableKeepAlives: true}}
 
 func (r *replica) isReady() bool {
@@ -356,19 +355,18 @@ func (r *replica) ask(ctx context.Context) {
 	}
 }
 
-// passing passes requests to replicas on a connection each, as balancers do by
-// default: nothing is sent on one that the replica is about to close.
+// passing sends each request to a replica on a new connection, as balancers do by default, so that no request goes to a
+// connection that the replica is about to close.
 var passing = &http.Transport{DisableKeepAlives: true}
 
-// RoundTrip passes a request to the next replica that is ready. One that was sent is never sent
-// again.
+// RoundTrip passes a request to the next replica that is ready. A request that was sent is never sent again.
 func (f *fleet) RoundTrip(r *http.Request) (*http.Response, error) {
 	var err error
 	first := int(f.next.Add(1))
 	for i := range 2 * len(f.replicas) {
 		at := f.replicas[(first+i)%len(f.replicas)]
 		if i < len(f.replicas) && !at.ready.Load() {
-			continue // in the second round one that is not ready will do
+			continue // the second round tries those that are not ready, too
 		}
 		var res *http.Response
 		r.URL.Scheme, r.URL.Host = at.url.Scheme, at.url.Host
@@ -379,8 +377,8 @@ func (f *fleet) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, fmt.Errorf("no replica takes the request: %w", err)
 }
 
-// restart ends a replica by a signal, so that it drains, starts it again at its address, and
-// returns how long the end took.
+// restart ends a replica with SIGTERM, so that it drains, and starts it again at its address. It returns how long the
+// replica took to end.
 func (f *fleet) restart(i int) (took time.Duration) {
 	f.Helper()
 	r := f.replicas[i]
@@ -423,7 +421,7 @@ type agent struct {
 	slow   time.Duration
 }
 
-// callTimeout bounds a call: longer than the server takes at most.
+// callTimeout bounds a call. It is longer than the most that the server takes.
 const callTimeout = 15 * time.Second
 
 func newAgents(t testing.TB, f *fleet, n int) (agents []*agent) {
@@ -439,8 +437,8 @@ func newAgents(t testing.TB, f *fleet, n int) (agents []*agent) {
 	return agents
 }
 
-// write makes the next write, and repeats it with the same operation until it is
-// acknowledged, after a pause as clients make it. It returns ok false when ctx ended first.
+// write makes the next write. After a pause it repeats the write, as the same operation, until it is acknowledged. It
+// returns ok false when ctx ended first.
 func (a *agent) write(ctx context.Context) (done programtest.Acknowledged, ok bool) {
 	tool, args, id := a.Next()
 	for pause := time.Duration(0); ; pause = 50 * time.Millisecond {

@@ -31,14 +31,14 @@ type watcher struct {
 	sent chan seen
 	// shows reports whether a text shows a write.
 	shows func(text, write string) bool
-	renew func() // watches again, where the client does not by itself; else nil
+	renew func() // subscribes again; nil if the client does so by itself
 }
 
 func newWatcher(name string, shows func(text, write string) bool) *watcher {
 	return &watcher{name: name, sent: make(chan seen, 10_000), shows: shows}
 }
 
-// add notes what was sent; when that is much that nobody has looked at, it is lost.
+// add keeps a text that was sent. If 10,000 wait to be read, the text is dropped.
 func (w *watcher) add(text string) {
 	select {
 	case w.sent <- seen{text, time.Now()}:
@@ -82,7 +82,7 @@ func stream(t testing.TB, url string) *watcher {
 	begun := sync.OnceFunc(func() { close(open) })
 	reading.Go(func() {
 		for ctx.Err() == nil {
-			_ = w.read(ctx, url, begun) // it is opened again
+			_ = w.read(ctx, url, begun) // the loop opens the stream again
 		}
 	})
 	t.Cleanup(func() { cancel(); reading.Wait() })
@@ -128,7 +128,7 @@ func subscribe(t testing.TB, url, era string) *watcher {
 		checktest.Check(t, s.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "todo://lists"}))
 	}
 	if again(); era == servertest.Modern {
-		// The SDK does not open a stream of subscriptions/listen again that ended.
+		// The SDK does not reopen a stream of subscriptions/listen that ended.
 		w.renew = func() {
 			checktest.Check(t, s.Unsubscribe(t.Context(), &mcp.UnsubscribeParams{URI: "todo://lists"}))
 			again()
@@ -148,8 +148,8 @@ func watchersOf(t testing.TB, r *replica) []*watcher {
 	return append(watchers(t, url), subscribe(t, url, servertest.Legacy))
 }
 
-// measure has an agent write n times and returns how long after each answer each
-// watcher was sent the write, in order of size.
+// measure has an agent write n times. It returns by watcher the times from an answer until the watcher was sent the
+// write, shortest first.
 func measure(t testing.TB, a *agent, all []*watcher, n int) map[string][]time.Duration {
 	t.Helper()
 	took := make(map[string][]time.Duration)
@@ -179,7 +179,7 @@ func describe(took map[string][]time.Duration) (text string, largest time.Durati
 	return strings.Join(parts, ", "), largest
 }
 
-// healed is within which a watcher has a change when its notice was lost.
+// healed is how soon a watcher has a change whose notice was lost.
 const healed = 5 * time.Second
 
 // A change on one replica is seen on another: on the event streams of front ends and of the panel,
@@ -207,7 +207,7 @@ func TestChangesReachOtherReplicas(t *testing.T) {
 		{"none", "a write on one replica, watched on another", programtest.Size(30, 500), func() {}},
 		{"lost notices, silent", "no notice arrives", programtest.Size(1, 20), func() {
 			notify(``)
-			measure(t, a, all, 1) // it may be read by what follows the last notice
+			measure(t, a, all, 1) // a read that follows the last notice may find this write
 		}},
 		{"lost notices, refused", "notices are refused", programtest.Size(1, 20), func() { notify(`RAISE 'no';`) }},
 	} {
@@ -227,9 +227,9 @@ func TestChangesReachOtherReplicas(t *testing.T) {
 	}
 }
 
-// D5: agents of three replicas share the steps of a list. Of one that a conversation comes to have
-// through one replica, its stream at another is told. BAD-INPUT 53: a replica that gets its first
-// session while the database is down knows those of the others when it is back.
+// D5: agents on three replicas share the steps of a list. When a conversation gets a list through one replica, its
+// stream on another reports the list. BAD-INPUT 53: a replica that gets its first session while the database is down
+// accepts the sessions of the others once the database is back.
 func TestClaims(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t)

@@ -18,7 +18,7 @@ const (
 
 var (
 	plain          = regexp.MustCompile(`^[\w@%+:.,/=-]+$`) // needs no quotes in a POSIX shell
-	plainOnWindows = regexp.MustCompile(`^[\w+:./\\=-]+$`)  // nor in PowerShell and cmd.exe
+	plainOnWindows = regexp.MustCompile(`^[\w+:./\\=-]+$`)  // needs none in PowerShell and cmd.exe
 )
 
 // apostrophe matches the characters that PowerShell takes for a single quote.

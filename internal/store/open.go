@@ -23,26 +23,26 @@ import (
 // opened before [Place.Open], and no file is made before the first save.
 type Place struct{ File, URL string }
 
-// Opened is an open store. A wrapper replaces only the field Store.
+// Opened is an open store. A wrapper, as the audit log, replaces only the field Store.
 type Opened struct {
 	board.Store
 	Upkeep
-	// Observer is told of writes and reads of lists; it may be nil.
+	// Observer is called after each write and each read of lists; it may be nil.
 	Observer Observer
 	// Within bounds an update, since another program may keep the store locked; 0 means no bound.
 	Within time.Duration
-	// File is the store if it is in a file, for backups; nil for a database.
+	// File is the store if it is SQLite, for backups; nil for PostgreSQL.
 	File *sqlite.Store
 }
 
-// Upkeep is what a store does beside [board.Store].
+// Upkeep has the methods of a store beside those of [board.Store].
 type Upkeep interface {
-	// Damaged returns a text for each damaged row that was left out, Bytes the size when it was last counted.
+	// Damaged returns a text for each damaged row that reads left out; Bytes returns the size as last counted.
 	Damaged() []string
 	Bytes() int64
 	// Check reads all rows, and calls found with each problem.
 	Check(ctx context.Context, found func(problem string)) (revisions int, err error)
-	// SessionKey returns the key that signs session ids: fresh, if the store has none yet.
+	// SessionKey returns the key that signs session ids. If the store has none yet, it stores fresh as the key.
 	SessionKey(ctx context.Context, fresh []byte) ([]byte, error)
 	// Unsafe warns of settings with which the store can lose acknowledged saves; empty for none.
 	Unsafe(ctx context.Context) (warning string, err error)
@@ -51,12 +51,12 @@ type Upkeep interface {
 // Memory reports whether the lists end with the process: they are in a temporary file that no other process knows.
 func (p Place) Memory() bool { return p == Place{} }
 
-// Spool is the folder for events of hooks that are not applied yet, beside the lists or in the state folder; empty for
-// none.
+// Spool returns the folder for hook events that are not applied yet: beside the store's file, or for a database in the
+// state folder; empty for none.
 func (p Place) Spool(getenv func(string) string) string {
 	switch dir, err := stateDir(runtime.GOOS, getenv); {
 	case p.File != "":
-		file, _ := filepath.EvalSymlinks(p.File) // empty if it is not there
+		file, _ := filepath.EvalSymlinks(p.File) // empty if the file does not exist
 		return cmp.Or(file, p.File) + sqlite.SpoolSuffix
 	case p.URL != "" && err == nil:
 		return filepath.Join(dir, "events-"+todo.Digest(p.URL)[:16])
@@ -64,14 +64,14 @@ func (p Place) Spool(getenv func(string) string) string {
 	return ""
 }
 
-// Say tells other processes that something was put into the spool of a file.
+// Say tells watchers in other processes that an event was added to the spool of a file.
 func (p Place) Say() {
 	if file, err := filepath.EvalSymlinks(p.File); err == nil {
 		sqlite.Say(file)
 	}
 }
 
-// String is the place for people: the file, with the folder home shortened to "~", or the address without a password.
+// String returns the place for people: the file, where "~" replaces the folder home, or the address without a password.
 func (p Place) String(home string) string {
 	switch {
 	case p.Memory():
@@ -85,7 +85,7 @@ func (p Place) String(home string) string {
 	return p.File
 }
 
-// Open opens the store with the limits keep. The caller closes it.
+// Open opens the store with the limits in keep. The caller closes it.
 func (p Place) Open(keep board.Keep) (*Opened, error) {
 	if p.URL != "" {
 		s, err := postgres.Open(context.Background(), p.URL, keep)
@@ -101,7 +101,7 @@ func (p Place) Open(keep board.Keep) (*Opened, error) {
 	return &Opened{Store: s, Upkeep: s, File: s}, nil
 }
 
-// CheckFolder returns an error that says what to do if the store is a missing file that cannot be made.
+// CheckFolder returns an error, which says what to do, if the store's file is missing and cannot be made.
 func (p Place) CheckFolder() error {
 	if _, err := os.Lstat(p.File); p.File == "" || err == nil {
 		return nil
@@ -133,7 +133,7 @@ func Locate(setting string, getenv func(string) string) (Place, error) {
 		return Place{File: path}, checkPath(path)
 	}
 	switch {
-	case strings.ContainsAny(kind, "@=?"): // a connection string of other programs
+	case strings.ContainsAny(kind, "@=?"): // another program's connection string
 		setting = "…"
 	case strings.ContainsAny(path, "@=?") || strings.HasPrefix(path, "//"):
 		setting = kind + ":…" // an address, which may have a password in it
@@ -203,7 +203,7 @@ func Outcome(err error) string {
 	return "failed"
 }
 
-// errPanicked stands for the error of an operation that panicked, and so returned none.
+// errPanicked stands in for the error of an operation that panicked, and so returned no error.
 var errPanicked = errors.New("panic")
 
 func observe[T any](o *Opened, operation string, run func() (T, error)) (result T, err error) {
@@ -217,7 +217,7 @@ func observe[T any](o *Opened, operation string, run func() (T, error)) (result 
 	return result, err
 }
 
-// Update implements [board.Store]. It ends after [Opened.Within] if its context has no deadline.
+// Update implements [board.Store]. If ctx has no deadline, it gives up after [Opened.Within].
 func (o *Opened) Update(ctx context.Context, key board.Key, change func(board.Tx) error) error {
 	within := ctx
 	if _, ends := ctx.Deadline(); !ends && o.Within > 0 {

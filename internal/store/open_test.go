@@ -47,7 +47,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// A place says what people and the rest of the program need to know of a store.
+// A Place says whether its store is in memory, and shows its file, with the home folder as "~".
 func TestPlace(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "home")
 	for setting, want := range map[string]struct {
@@ -65,7 +65,7 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// Errors say what is allowed, and never a password.
+// Errors say what is allowed, and never show a password.
 func TestOpenRefuses(t *testing.T) {
 	for spec, says := range map[string]string{
 		"postgres://user:secret@host:port/db": "the address of the database is not valid",
@@ -126,7 +126,7 @@ func (c *calls) count(_ time.Duration, labels ...string) {
 	c.ended[strings.Join(labels, " ")]++
 }
 
-// An observer is told of writes and of reads of lists, with the word for how each ended.
+// An observer is called for each write and read of lists, with the word for its outcome.
 func TestObservedTells(t *testing.T) {
 	c := &calls{ended: map[string]int{}}
 	st := &Opened{Store: storetest.NewMemoryKeeping(board.Keep{Lists: 1}), Observer: c.count}
@@ -136,7 +136,7 @@ func TestObservedTells(t *testing.T) {
 	refuse := func(err error) error {
 		return st.Update(t.Context(), board.Key{}, func(board.Tx) error { return err })
 	}
-	_ = []error{ // what each is, the outcomes say
+	_ = []error{ // the outcomes in want say what each is
 		second(storetest.Save(t.Context(), st, begin)), second(storetest.Save(t.Context(), st, todo.Snapshot{List: todo.List{ID: "b"}, Revision: 1})),
 		second(storetest.Save(ctx, st, begin)), refuse(&todo.InputError{}), refuse(board.ErrNotFound), refuse(errors.New("disk on fire")),
 		refuse(context.DeadlineExceeded), refuse(fmt.Errorf("update: %w (%w)", board.ErrUnknownOutcome, context.Canceled)),

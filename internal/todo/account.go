@@ -57,10 +57,10 @@ func (l List) Place() string {
 // Counts is the number of items in each status. A status without items is absent.
 type Counts map[Status]int
 
-// Excerpt returns the snapshot with four of its items at most: the first that is open or else the
-// last, the current one, the first that is blocked, and the first of all. Texts are cut to
-// [MaxTitle] runes. Rest counts the other items, so that Title, Counts, Progress, Open, Current and
-// State return the same as for the whole. It is for pages with many lists, and never saved.
+// Excerpt returns the snapshot with four of its items at most: the first that is open or else the last, the current
+// one, the first that is blocked, and the first of all. Texts are cut to [MaxTitle] runes, and other fields left out.
+// Rest counts the other items, so that Title, Counts, Progress, Open, Current and State return the same as for the
+// whole. It is for pages with many lists, and never saved.
 func (s Snapshot) Excerpt() Snapshot {
 	open := slices.IndexFunc(s.Items, func(i Item) bool { return !i.Status.Settled() })
 	blocked := slices.IndexFunc(s.Items, func(i Item) bool { return i.Status == Blocked })
@@ -143,7 +143,7 @@ func (s Snapshot) AllCompleted() bool {
 	return len(s.Items) > 0 && n[Completed] == n.Sum()
 }
 
-// OnBoard reports whether front ends show the list by default: not archived, and open or updated on now's day.
+// OnBoard reports whether front ends show the list by default: not archived, and open or updated on the day of now.
 func (s Snapshot) OnBoard(now time.Time) bool {
 	return !s.Archived && (s.Open() || !s.Updated.Before(Midnight(now)))
 }
@@ -164,8 +164,8 @@ func (s Snapshot) Current() (item Item, ok bool) {
 	return item, ok
 }
 
-// Folder returns the path of a folder as lists have it: one on Windows always as C:\work, however
-// hosts, hooks and shells write its slashes, drive letter and last separator.
+// Folder returns the path of a folder as lists have it: a Windows path always looks like C:\work, however hosts, hooks
+// and shells write its slashes, drive letter and trailing separator.
 func Folder(path string) string {
 	if len(path) > 3 && path[0] == '/' && path[2] == ':' { // as in file:///c:/work
 		path = path[1:]
@@ -198,36 +198,36 @@ type Said struct {
 	Revision int64     `json:"revision"`
 	Updated  time.Time `json:"updated"` // when that revision was made
 	Text     string    `json:"text"`    // what [Snapshot.Saying] returns, of at most [MaxTitle] runes
-	Left     bool      `json:"left"`    // the newest revision does not have it any more
+	Left     bool      `json:"left"`    // the list's newest revision no longer has the text
 }
 
 // State is how a list stands, in the words of all front ends.
 type State string
 
-// The states. A list without items is Finished once its agent rests or is gone; a bare chat, once its agent is gone.
+// The states. A list without items is Finished once its agent rests or is gone; a chat without a list, once it is gone.
 const (
-	Working  State = "working"   // its agent is here and wrote within [IdleAfter]
-	Idle     State = "idle"      // its agent is here and has ended its turn, or not written for [IdleAfter]
-	Waiting  State = "waiting"   // its agent is here and asks a person, or an item is blocked and none in progress
+	Working  State = "working"   // its agent is here, and wrote or was reported at work within [IdleAfter]
+	Idle     State = "idle"      // its agent is here, and has ended its turn or done nothing for [IdleAfter]
+	Waiting  State = "waiting"   // its agent is here, and asks a person or has an item blocked and none in progress
 	LeftOpen State = "left open" // items are open and no agent is here
 	Away     State = "archived"  // it is archived, and items are open
 	Finished State = "finished"  // all items are settled
 	InVain   State = "failed"    // all items are settled, some failed, and none is completed
 )
 
-// IdleAfter is for how long after its last write an agent counts as working.
+// IdleAfter is how long an agent counts as working after its last write or report of work.
 const IdleAfter = 10 * time.Minute
 
-// LapseAfter is how long after its last change an open list counts as archived.
+// LapseAfter is how long an open list must be unchanged to count as archived.
 const LapseAfter = 14 * 24 * time.Hour
 
-// Rests reports whether no agent works on a list in this state.
+// Rests reports whether the state is left open, archived, finished or failed.
 func (s State) Rests() bool { return s == LeftOpen || s == Away || s.Ended() }
 
 // Ended reports whether nothing more is expected of a list in this state.
 func (s State) Ended() bool { return s == Finished || s == InVain }
 
-// State returns the state of the list with its agents.
+// State returns the state of the list at now, given its agents.
 func (s Snapshot) State(a Agent, now time.Time) State {
 	_, current := s.Current()
 	progress := s.Progress()
@@ -253,6 +253,6 @@ func (s Snapshot) State(a Agent, now time.Time) State {
 	return Working
 }
 
-// ChangedList is called with a list that changed in a period: how it stands now, and its revisions, also later ones,
-// ascending. Each revision is read as it is asked for; an error is the last value.
+// ChangedList is called with a list that changed in a period: its standing now, and its revisions in ascending order,
+// also those after the period. Each revision is read when the iteration reaches it; an error ends the iteration.
 type ChangedList func(st Standing, revisions iter.Seq2[Snapshot, error]) error

@@ -9,27 +9,27 @@ import (
 	"time"
 )
 
-// Chat is what one agent and its user do together, as servers and hooks tell it. Its JSON is what stores keep.
+// Chat is the work of one agent with its user, as servers and hooks report it. Stores keep its JSON.
 type Chat struct {
 	ID        string `json:"id"`                  // see [ChatID]
 	Principal string `json:"principal,omitempty"` // whose chat it is
 	User      string `json:"user,omitempty"`      // the subject of the identity; empty without sign-in
-	Client    string `json:"client,omitempty"`    // as it names itself, or as its hooks do
-	// HostID is the host's own id of the chat; in a sub-agent's chat, of its main agent's chat; empty if not known.
+	Client    string `json:"client,omitempty"`    // as the client or its hooks name it
+	// HostID is the host's own id of the chat or, for a sub-agent's chat, of the main agent's; empty if not known.
 	HostID string `json:"host_id,omitempty"`
-	Folder string `json:"folder,omitempty"` // the path of the folder that it works in, see [Folder]
+	Folder string `json:"folder,omitempty"` // the path of the agent's working folder, see [Folder]
 	// Branch is the folder's Git branch, in one line of at most [MaxTitle] runes; empty if not known.
 	Branch string `json:"branch,omitempty"`
 	// Parent is the id of the main agent's chat, and Agent the sub-agent's name; both are empty for a main agent.
 	Parent string `json:"parent,omitempty"`
 	Agent  string `json:"agent,omitempty"`
 	Title  Topic  `json:"title,omitzero"`
-	// Doing is what its agent does, and Asks what it asks a person, in one line of at most [MaxTitle] runes.
-	// Since is when the agent began to do or ask that; if it works, when that was last heard, to five minutes.
+	// Doing is what the agent does, and Asks its question to a person, in one line of at most [MaxTitle] runes. Since
+	// is when the agent began to do or ask that; while it works, when its work was last reported, to five minutes.
 	Doing  Doing     `json:"doing,omitempty"`
 	Asks   string    `json:"asks,omitempty"`
 	Since  time.Time `json:"since,omitzero"`
-	Forgot bool      `json:"forgot,omitempty"` // its agent is to be told of its list at the next prompt
+	Forgot bool      `json:"forgot,omitempty"` // its agent must be told of its list at the next prompt
 	Began  time.Time `json:"began,omitzero"`   // when it was first heard of
 	Used   time.Time `json:"used"`             // when it was last heard of, give or take five minutes
 	Ended  time.Time `json:"ended,omitzero"`   // zero while it goes on
@@ -40,21 +40,21 @@ type Chat struct {
 
 // Here is a process that serves a chat.
 type Here struct {
-	Process string `json:"process,omitempty"` // its id, [HostProcess] and the id of a host's, or [Detached]
-	// Until is when the process no longer counts, unless the chat is heard of again. Zero: it counts while it is alive.
+	Process string `json:"process,omitempty"` // its id; for a host's process [HostProcess] and its id; or [Detached]
+	// Until is when the process stops counting, unless the chat is heard of again. If zero, it counts while alive.
 	Until time.Time `json:"until,omitzero"`
 }
 
-// Detached stands for processes that end with each call, as those of hooks and commands do.
+// Detached stands for processes that end after one call, such as hooks and commands.
 const Detached = "-"
 
-// HostProcess is the prefix of the id of a host's process, as hooks tell it.
+// HostProcess is the prefix of the id that hooks report for their host's process.
 const HostProcess = "host "
 
-// Served are the last processes that served a chat, the last heard of first, and then zero values.
+// Served has the last processes that served a chat, the most recent first, then zero values.
 type Served [4]Here
 
-// Serve puts a process first among those that serve the chat. It replaces that process's entry, or the last one.
+// Serve puts a process first in Here, replacing its entry or the last, unless its Until moves less than [chatTick].
 func (c *Chat) Serve(by Here) {
 	n := slices.IndexFunc(c.Here[:], func(h Here) bool { return h.Process == by.Process })
 	if n < 0 {
@@ -66,7 +66,7 @@ func (c *Chat) Serve(by Here) {
 	c.Here[0] = by
 }
 
-// Leave ends a process's service of the chat, and that of all processes with an Until: they share one session.
+// Leave ends the service by a process, and by all processes with an Until, because these share one session.
 func (c *Chat) Leave(process string, at time.Time) {
 	for i, h := range c.Here {
 		if h.Process == process || h.Process != "" && !h.Until.IsZero() {
@@ -76,13 +76,13 @@ func (c *Chat) Leave(process string, at time.Time) {
 }
 
 // IsHere reports whether the chat has not ended and is served by a live host, a live process without an Until, or a
-// live process before its Until (a session). If a host has ended, a session counts only if its Until is more than five
-// minutes after the host's. Processes that alive does not know count as sessions if all are unknown, else not at all.
+// live process before its Until (a session). After a host ended, a session counts only if its Until is more than five
+// minutes after the host's. Processes unknown to the function alive are sessions if all are unknown, else ignored.
 func (c Chat) IsHere(now time.Time, alive func(process string) (is, isKnown bool)) bool {
 	if !c.Ended.IsZero() {
 		return false
 	}
-	var session, unknown, host int64 // until when the chat is here by these, in milliseconds; host has ended
+	var session, unknown, host int64 // the latest Until of each kind, in Unix milliseconds; host: of ended hosts
 	isServed := false
 	for _, h := range c.Here {
 		if h.Process == "" {
@@ -108,12 +108,12 @@ func (c Chat) IsHere(now time.Time, alive func(process string) (is, isKnown bool
 	return now.UnixMilli() < session && session-host > chatTick.Milliseconds()
 }
 
-// Doing is what the agent of a chat does, as hooks of its host say it.
+// Doing is what the agent of a chat does, as its host's hooks report it.
 type Doing string
 
 // What agents do.
 const (
-	NotKnown Doing = "" // no hook says it
+	NotKnown Doing = "" // no hook reported it
 	Works    Doing = "works"
 	Rests    Doing = "rests" // its turn has ended
 	Asks     Doing = "asks"  // it waits for a person, in the midst of its turn
@@ -125,7 +125,7 @@ func (d Doing) InTurn() bool { return d == Works || d == Asks }
 // chatTick is the precision of Used, Since and Until, so that stores need not write them with each call.
 const chatTick = 5 * time.Minute
 
-// Says sets what the agent does since a time, and what it asks. An agent that Rests may have ended with a question.
+// Says records what the agent does and asks from a time on. An agent that Rests may have ended with a question.
 func (c *Chat) Says(does Doing, asks string, at time.Time) {
 	isSame := c.Doing == does && c.Asks == asks
 	if !isSame || does == Works && at.Sub(c.Since) >= chatTick {
@@ -157,16 +157,16 @@ func (c Chat) AsList() Snapshot {
 		Updated: at, Worked: at, Writer: Writer{Client: c.Client, User: c.User}, Seq: c.Seq, Stood: c.Seq}
 }
 
-// IsChat reports whether the snapshot is [Chat.AsList] of a chat.
+// IsChat reports whether the snapshot was made by [Chat.AsList].
 func (s Snapshot) IsChat() bool { return s.Revision == 0 && IsChatID(s.List.ID) }
 
-// Topic is what a chat is about, as hooks said: the title of its next list, unless that is given one.
+// Topic is the subject of a chat, as hooks reported it. It becomes the title of the next list that is given none.
 type Topic struct {
 	Text  string      `json:"text,omitempty"` // one line of at most [MaxTitle] runes
 	From  TopicSource `json:"from,omitempty"`
-	Taken bool        `json:"taken,omitempty"` // a list of the chat has it: the next one needs another
-	At    time.Time   `json:"at,omitzero"`     // when it was said
-	// Host is the last topic [FromHost] that a list took. If a host says it again, it is not the next list's topic.
+	Taken bool        `json:"taken,omitempty"` // a list of the chat has this topic: the next list needs another
+	At    time.Time   `json:"at,omitzero"`     // when it was reported
+	// Host is the text of the last topic [FromHost] that a list took. The next list does not get the same text again.
 	Host string `json:"host,omitempty"`
 }
 
@@ -177,16 +177,16 @@ type TopicSource int
 const (
 	FromMeanwhile TopicSource = 1 + iota // the last prompt while a list was open
 	FromFolder                           // the project and its branch
-	FromPrompt                           // the first prompt since the list before was settled
+	FromPrompt                           // the first prompt after the previous list was settled
 	FromHost                             // the title of the chat
 )
 
-// topicAge is for how long a topic counts that is not [FromHost].
+// topicAge is how long a topic counts, unless it is [FromHost].
 const topicAge = time.Hour
 
-// Titled sets the topic to [OneLine] of t if there is none, if a list took the current one, or if that is too old. Else
-// t must have a better source or, except for [FromPrompt], the same one; while the agent asks a person, it must be
-// [FromHost]. A topic [FromHost] that equals Host is ignored.
+// Titled sets the chat's topic to t, in one line, if the chat has none, a list took it, or it is too old. Else t needs
+// a better source than the topic has or, except for [FromPrompt], the same source; while the agent asks a person, t
+// must be [FromHost]. A topic [FromHost] whose text equals Host is ignored.
 func (c *Chat) Titled(t Topic, at time.Time) {
 	old := c.Title
 	t.Text, t.At, t.Host = OneLine(t.Text, MaxTitle), at.Round(0).UTC(), old.Host
@@ -212,15 +212,15 @@ func (c *Chat) Take(at time.Time) string {
 // counts reports whether a topic is not too old.
 func (t Topic) counts(at time.Time) bool { return t.From == FromHost || at.Sub(t.At) <= topicAge }
 
-// Agent is what is known of the agents that have a list as their current one.
+// Agent sums up the agents whose current list is the same list.
 type Agent struct {
-	Here  bool // one of their chats is here
+	Here  bool // one of their chats is here, see [Chat.IsHere]
 	Doing Doing
 	Asks  string
 	Since time.Time
 }
 
-// And returns the agent with what c does, if c goes on and that ranks higher: to ask, then to work, then to rest.
+// And returns a, with what the agent of c does if c has not ended and this ranks higher: asking, then work, then rest.
 func (a Agent) And(c Chat) Agent {
 	rank := func(does Doing, asks string) int {
 		if asks != "" {
@@ -241,7 +241,7 @@ type Standing struct {
 	Since time.Time `json:"since,omitzero"` // when it began to ask
 }
 
-// Stands returns how the list stands with its agents at a time.
+// Stands returns the list's standing at a time, given its agents.
 func (s Snapshot) Stands(a Agent, now time.Time) Standing {
 	st := Standing{State: s.State(a, now)}
 	if st.State == Waiting && a.Asks != "" {
@@ -250,13 +250,13 @@ func (s Snapshot) Stands(a Agent, now time.Time) Standing {
 	return st
 }
 
-// ChatKey returns the key of a chat by the host's own id of it.
+// ChatKey returns the key of a chat, made from the host's own id of it.
 func ChatKey(id string) string { return "chat:" + HostID(id) }
 
-// AgentKey returns the key of a sub-agent by its main agent's key.
+// AgentKey returns the key of a sub-agent, made from its main agent's key and its own id.
 func AgentKey(main, agent string) string { return main + "/agent:" + HostID(agent) }
 
-// AgentName returns the name of a sub-agent as lists have it.
+// AgentName returns a sub-agent's name as lists have it: valid UTF-8 of at most 64 runes.
 func AgentName(agent string) string { return Cut(strings.ToValidUTF8(agent, "?"), 64) }
 
 // HostID returns a client's id unchanged if it has at most 128 bytes, all visible ASCII, else its digest.
@@ -288,11 +288,11 @@ func ChatID(principal, user, key string, isSeveral bool) string {
 	return chatPrefix + id
 }
 
-// IsChatID reports whether a key is an id of a chat. No key of a client begins so.
+// IsChatID reports whether a key is the id of a chat. No client's key has these prefixes.
 func IsChatID(key string) bool { return strings.HasPrefix(key, chatPrefix) || IsSeveral(key) }
 
-// IsSeveral reports whether a chat's id is of a key that several chats may share.
+// IsSeveral reports whether a chat's id was made from a key that several chats may share.
 func IsSeveral(id string) bool { return strings.HasPrefix(id, severalPrefix) }
 
-// PersonChat stands for all people, as the chat that has seen a list and as the author of changes.
+// PersonChat stands for all people, both as the chat that has seen a list and as the author of changes.
 const PersonChat = "person"

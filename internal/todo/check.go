@@ -118,7 +118,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// CleanTitle returns a title as lists have it; an error if it is longer than [MaxTitle] runes, or not clean.
+// CleanTitle returns a title in one clean line; an error if it is longer than [MaxTitle] runes, or not clean.
 func CleanTitle(title string) (string, error) {
 	clean, err := CleanText(title)
 	if err = cmp.Or(err, checkTexts("the text", MaxTitle, clean)); err != nil {
@@ -190,7 +190,7 @@ func Fold(text string) string {
 	rest = norm.NFKC.String(rest)
 	var b strings.Builder
 	b.Grow(len(rest))
-	var last rune // that was kept
+	var last rune // the last kept rune
 	gap := false
 	for _, r := range rest {
 		folded := foldRune(r)
@@ -207,7 +207,7 @@ func Fold(text string) string {
 	return cmp.Or(b.String(), text)
 }
 
-// mark matches what stands before an item of a list: a sign, a number with a dot or bracket, a box.
+// mark matches the mark before an item of a list: bullets or dashes, a number with a dot or bracket, a box.
 var mark = regexp.MustCompile(`^[ \t*•–—-]*(?:[0-9]{1,3}[.)] |\[[ xX]\])?`)
 
 // foldRune returns a rune as folded texts have it, or -1 if they leave it out.

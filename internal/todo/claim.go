@@ -8,19 +8,19 @@ import (
 
 // This file lets several agents share the items of one list.
 
-// Next means in [Draft.Take] the first item that is ready.
+// Next as an item's id means, in [Draft.Take], the first item that is ready.
 const Next = "next"
 
 // Worker is an agent that works on a list with others.
 type Worker struct {
-	Chat   string `json:"chat"` // the key of its chat
+	Chat   string `json:"chat"` // the id of its chat
 	Client string `json:"client,omitempty"`
 	Agent  string `json:"agent,omitempty"` // a sub-agent's name
 }
 
-const maxWorkers = 100 // of a list
+const maxWorkers = 100 // per list
 
-// workers returns the agents of the list, and among them the writer. A new agent replaces those that are not here.
+// workers returns the list's agents, with the writer if it is one. A new agent replaces agents that are not present.
 func (d *Draft) workers(w Writer) []Worker {
 	of, all := d.Before.List, d.Before.Workers
 	isKnown := func(o Worker) bool { return o.Chat == d.author }
@@ -38,7 +38,7 @@ func (d *Draft) workers(w Writer) []Worker {
 }
 
 // Has returns the agent that works on an item in progress: a zero Worker if it is not known, or the list has only one
-// agent. number tells agents of the same client and name apart, from 1; it is 0 if no other agent has these.
+// agent. number distinguishes agents of the same client and name, from 1; it is 0 if no other agent has both.
 func (s Snapshot) Has(i Item) (w Worker, number int) {
 	at := slices.IndexFunc(s.Workers, func(w Worker) bool { return w.Chat == i.BegunBy })
 	if at < 0 || i.Status != InProgress || len(s.Workers) < 2 {
@@ -62,14 +62,14 @@ func (s Snapshot) Has(i Item) (w Worker, number int) {
 // newItem returns a pending item. It sets [Item.Holder] if an agent adds it to a named list that it did not begin.
 func (d *Draft) newItem(id, text string) Item {
 	item, l := Item{ID: id, Text: text, Status: Pending, Created: d.now}, d.Before.List
-	isNew := d.Before.Revision == 0 && l.Conversation == "" // a list never shown has revision 0, too
+	isNew := d.Before.Revision == 0 && l.Conversation == "" // a list that its author never saw has revision 0, too
 	if l.Name != "" && !isNew && d.author != PersonChat && d.author != l.Conversation {
 		item.Holder = d.author
 	}
 	return item
 }
 
-// TakenError refuses to take, or to end, an item that another agent has.
+// TakenError refuses to take, settle or remove an item that another agent has.
 type TakenError struct {
 	Item Item
 	By   string // the agent's name; empty if not known
@@ -129,10 +129,10 @@ func (d *Draft) isOthers(author string) bool {
 	return author != "" && author != d.author && d.present != nil && d.present(author)
 }
 
-// keepOthers protects, on a list with a name, the items of other agents that are present. If the write ends
-// an item that one of them has in progress, it is refused by a [*TakenError]; but in a whole-list write,
-// the item stays as it was, and keepOthers returns it if the write has it as settled. A whole-list
-// write neither removes nor reopens items that these agents added or began.
+// keepOthers protects, on a named list, the items of other present agents. It refuses a write that settles or removes
+// an item that such an agent has in progress, with a [*TakenError]. In a whole-list write the item instead stays as it
+// was, and keepOthers returns it if the write sent it as settled. A whole-list write neither removes nor reopens items
+// that these agents hold or began.
 func (d *Draft) keepOthers(isWhole bool) (held []Item, err error) {
 	if d.Before.List.Name == "" || d.Before.List.Mirrored || d.author == "" || d.author == PersonChat {
 		return nil, nil

@@ -14,21 +14,21 @@ type Change func(*Draft) error
 // Draft is the working copy a [Change] edits.
 type Draft struct {
 	Before   Snapshot // the revision that the draft began with, or was merged with since
-	next     Snapshot // the one that it becomes
+	next     Snapshot // the revision that the draft becomes
 	now      time.Time
 	author   string // as [Step.Author]
 	notes    []string
-	archives bool                     // the change says whether the list is archived
+	archives bool                     // the change itself sets whether the list is archived
 	present  func(author string) bool // as [Step.Present]
 }
 
-// NewDraft returns a draft of the revision after before, which it does not modify, made at now.
+// NewDraft returns a draft, made at now, of the revision after the snapshot before, which it does not modify.
 func NewDraft(before Snapshot, now time.Time) *Draft {
 	d, _ := Step{At: now, Change: func(*Draft) error { return nil }}.Draft(before, before)
 	return d
 }
 
-// rebase turns a draft of an earlier revision into one of newest, by merge3.
+// rebase merges a draft of an earlier revision into the revision newest, by merge3.
 func (d *Draft) rebase(newest Snapshot) {
 	base, mine := d.Before, d.next
 	d.Before, d.next = newest, newest
@@ -51,7 +51,7 @@ func (d *Draft) nextID() string {
 // Items returns the items as edited so far; the caller must not change them.
 func (d *Draft) Items() []Item { return d.next.Items }
 
-// Changed reports whether anything but times differs from before.
+// Changed reports whether the draft differs from Before in anything but times.
 func (d *Draft) Changed() bool {
 	b, n := d.Before, d.next
 	explains := n.Explanation != "" && n.Explanation != b.Explanation
@@ -104,15 +104,15 @@ func (d *Draft) Append(texts ...string) []Item {
 	return slices.Clone(d.next.Items[from:])
 }
 
-// SetStatus sets the status of the item with an id, if there is one, and the times that follow.
+// SetStatus sets the status of the item with an id, if there is one, and the times that follow from the status.
 func (d *Draft) SetStatus(id string, status Status) {
 	_ = d.Edit(Edit{Do: EditStatus, Item: id, Status: status})
 }
 
-// Replace replaces the list with lines, which are in the words of view. A line that matches a stored
-// item keeps its id, its times and whatever the view cannot express. Items that the view leaves out
-// stay where they were. Without lines the list becomes empty, unless the view shows none of its items.
-// Replace returns the names in WaitsFor that name no item.
+// Replace replaces the list with lines, which are in the words of view. A line that matches a stored item keeps the
+// item's id, times, and fields that the view cannot express. Items that the view leaves out stay where they were.
+// Without lines the list becomes empty, unless the view shows none of its items. Replace returns the ids in WaitsFor
+// that no item has.
 func (d *Draft) Replace(view View, lines []Line) (unknown []string) {
 	isHidden := func(i Item) bool { return view.Words[i.Status] == "" }
 	if len(lines) == 0 && slices.ContainsFunc(d.next.Items, func(i Item) bool { return !isHidden(i) }) {
@@ -140,8 +140,8 @@ func (d *Draft) Names(view View, lines []Line) bool {
 	return !slices.ContainsFunc(lines, func(l Line) bool { _, known := places[l.ID]; return !known })
 }
 
-// Restore replaces the items with those of an earlier revision, or of another list, ids included.
-// New items still get unused ids. Items that it puts in progress are begun by its author.
+// Restore replaces the items with those of an earlier revision, or of another list, ids included. Items added later
+// still get unused ids. The draft's author counts as beginning the items that Restore puts in progress.
 func (d *Draft) Restore(items []Item) {
 	before := Near(d.next.Items)
 	d.next.Items = slices.Clone(items)
@@ -160,8 +160,8 @@ func (d *Draft) Restore(items []Item) {
 	}
 }
 
-// Undo reverts what changed from revision old to revision seen: items, title, Archived and Later. If seen
-// is old itself, it only restores the items. A merge keeps what changed after seen.
+// Undo reverts the changes from revision old to revision seen: items, title, Archived and Later. If both are the same,
+// it only restores the items. A merge keeps changes made after seen.
 func (d *Draft) Undo(old, seen Snapshot) {
 	d.Restore(old.Items)
 	if old.GivenTitle != seen.GivenTitle {
@@ -175,8 +175,8 @@ func (d *Draft) Undo(old, seen Snapshot) {
 	}
 }
 
-// applyLine returns the stored item with a line applied, or a new item if stored is nil. If a field of
-// the line is what the view shows of the item, the item's field does not change (projection equality).
+// applyLine returns the stored item with a line applied, or a new item if stored is nil. If a field of the line equals
+// the field that the view shows of the item, the item's field does not change (projection equality).
 func (d *Draft) applyLine(view View, stored *Item, line Line) Item {
 	status, _ := view.Core(line.Status)
 	if stored == nil {
@@ -224,7 +224,7 @@ func (d *Draft) Snapshot(w Writer, op Operation) Snapshot {
 		next.Items = []Item{}
 	}
 	if next.Explanation == d.Before.Explanation {
-		next.Explanation = "" // it was of the revision before
+		next.Explanation = "" // it explained the previous revision
 	}
 	next.Updated = d.now
 	if !w.Person {
@@ -241,17 +241,17 @@ func (d *Draft) Snapshot(w Writer, op Operation) Snapshot {
 	return next
 }
 
-// Put applies lines to the items that they name by their ids. Fields that a line leaves empty stay. A
-// line with a text whose id names no item adds one. If callers give ids of their own, it is added at
-// the end. Else the line's id must be an [ItemNumber]: the item gets it, and stands before items with
-// larger ones. Put returns the names in WaitsFor that name no item.
+// Put applies lines to the items that have their ids. Fields that a line leaves empty stay. A line with a text and an
+// unknown id adds an item. In a view with Keys, the item is added at the end. Else the line's id must be an
+// [ItemNumber]: it becomes the item's id, and the item goes before items with larger ids. Put returns the ids in
+// WaitsFor that no item has.
 func (d *Draft) Put(view View, lines ...Line) (unknown []string) {
 	placed, places := make([]Item, len(lines)), view.placesOf(d.next.Items)
 	for n, line := range lines {
 		at, isKnown := places[line.ID]
 		if isKnown && view.Keys && line.Text != "" {
-			// An agent's key may equal our id. So if any item has a key, one without must match by its text too;
-			// else the line is a new item.
+			// An agent's key may equal an id of ours. So if any item has a key, a line that names an item without a key
+			// must also have its text; else the line is a new item.
 			item := d.next.Items[at]
 			isKnown = item.Key != "" || item.isNamed(line.Text) ||
 				!slices.ContainsFunc(d.next.Items, func(i Item) bool { return i.Key != "" })
@@ -272,7 +272,7 @@ func (d *Draft) Put(view View, lines ...Line) (unknown []string) {
 	return d.link(view, lines, placed)
 }
 
-// insert adds a pending item, still without text, for a line that has a text. It returns the item's index; -1 for none.
+// insert adds a pending item, still without text, for a line with a text. It returns the item's index, or -1.
 func (d *Draft) insert(view View, line Line) int {
 	n := ItemNumber(line.ID)
 	if line.Text == "" || n == 0 && !view.Keys {
@@ -301,7 +301,7 @@ func ItemNumber(id string) int {
 	return n
 }
 
-// Step is how a writer takes a list to its next revision.
+// Step is one write: it takes a list to its next revision.
 type Step struct {
 	Change  Change
 	Sent    *Sent
@@ -325,7 +325,7 @@ func (s Step) Draft(shown, newest Snapshot) (*Draft, error) {
 	return d, nil
 }
 
-// Changes reports whether the step would be refused, or change newest in items, texts or statuses.
+// Changes reports whether the step would be refused, or would change the items, texts or statuses of newest.
 func (s Step) Changes(shown, newest Snapshot) bool {
 	d, err := s.Draft(shown, newest)
 	if err != nil {
@@ -337,9 +337,9 @@ func (s Step) Changes(shown, newest Snapshot) bool {
 	})
 }
 
-// Settle completes and checks a draft, and adds to a report what the writer is told. It protects people's edits
-// and other agents' items from the draft. saw is the revision that the writer was shown. It returns [ErrMirrored],
-// [ErrCycle], a [*TakenError], or an [*InputError] for a list that grows beyond [CheckSize].
+// Settle completes and checks a draft, and fills the report for the writer. It protects people's edits and other
+// agents' items from the draft. saw is the revision that the writer was shown. It returns [ErrMirrored], [ErrCycle], a
+// [*TakenError], or an [*InputError] for a list that grows beyond [CheckSize].
 func (s Step) Settle(d *Draft, saw Snapshot, report *Report) error {
 	report.Kept = d.applyEdits(saw, len(s.Sent.Lines) > 0)
 	var err error

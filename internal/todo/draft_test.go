@@ -16,7 +16,7 @@ var (
 	t0 = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	t1 = t0.Add(time.Minute)
 
-	// plain has the three words every variant shares and no active text.
+	// plain has words for the three statuses that every variant has, and no active texts.
 	plain = todo.NewView(map[todo.Status]string{todo.Pending: "pending", todo.InProgress: "doing", todo.Completed: "done"})
 )
 
@@ -31,7 +31,7 @@ func replaced(s todo.Snapshot, view todo.View, lines ...todo.Line) []todo.Item {
 	return d.Items()
 }
 
-// A matched item keeps id, creation and start; only what differs changes.
+// An item that a line matches keeps its id and its times of creation and start; only fields that differ change.
 func TestReplaceKeepsIdentity(t *testing.T) {
 	a := todo.Item{ID: "1", Text: "Write tests", Active: "Writing tests", Status: todo.InProgress, Created: t0, Started: t0}
 	b := todo.Item{ID: "4", Text: "Ship it", Status: todo.Pending, Created: t0}
@@ -47,9 +47,8 @@ func TestReplaceKeepsIdentity(t *testing.T) {
 	checktest.Same(t, "-want +got", cmp.Diff(want, got), "")
 }
 
-// Which item each line means: by its id, else as a whole line, by its text, by the title
-// that is shown, by the folded text, by the short form of a long text, by a wording that
-// a person replaced; of items that are not shown only when no other does.
+// A line means the item with its id, else the item that it equals as a whole, or by its text, shown title, folded text,
+// short form of a long text, or wording that a person replaced. A hidden item is meant only if no shown item is.
 func TestMatch(t *testing.T) {
 	item := func(id, text string, status todo.Status) todo.Item {
 		return todo.Item{ID: id, Text: text, Status: status}
@@ -64,7 +63,7 @@ func TestMatch(t *testing.T) {
 		name  string
 		items []todo.Item
 		lines []todo.Line
-		want  string // the ids of the items after it; 10 is a new one
+		want  string // the ids of the items after the write; 10 is a new item
 	}{
 		{"ids before texts", []todo.Item{a1, a2}, []todo.Line{byID("2", "A"), byID("1", "A")}, "2 1"},
 		{"ids before texts at their places", []todo.Item{a1, item("2", "B", todo.Pending)}, []todo.Line{byID("2", "A"), byID("1", "B")}, "2 1"},
@@ -89,7 +88,7 @@ func TestMatch(t *testing.T) {
 		}
 		checktest.Same(t, c.name, strings.Join(got, " "), c.want)
 	}
-	// The active text described the text that the line replaces.
+	// An active text is removed when a line replaces the text that it described.
 	a := todo.Item{ID: "1", Text: "A", Active: "Doing A", Status: todo.Pending}
 	if got := replaced(stored(a), plain, byID("1", "B")); got[0].Active != "" {
 		t.Errorf("%+v", got)
@@ -114,8 +113,8 @@ func TestCleanText(t *testing.T) {
 	}
 }
 
-// An item that comes back with other signs is the same one, and one with another word,
-// number or sign that means something is another.
+// Texts that differ only in signs without meaning, case or spaces fold to the same. Texts that differ in a word, a
+// number or a sign with a meaning do not.
 func TestFold(t *testing.T) {
 	for _, c := range [][2]string{
 		{"Write the tests!", "writeTHE tests"}, {"ĐƠN giản", "đơn-giản"}, {"梳理 需求。", "梳理需求"},
@@ -135,8 +134,8 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// Put keeps the numbers of another program, in their order, and the next item has a
-// number of its own.
+// Put keeps the numbers that another program gave its items, and sorts the items by them. The next item gets an unused
+// number.
 func TestPut(t *testing.T) {
 	d := todo.NewDraft(todo.Snapshot{}, time.Now())
 	for _, id := range []string{"3", "1", "10", "3", "0", "-1", "01", "x", "", "1e3", "99999999999"} {

@@ -10,39 +10,39 @@ import (
 // EditKind is the kind of an [Edit].
 type EditKind string
 
-// The kinds of edits. Those from EditRename on are of the list itself.
+// The kinds of edits. From EditRename on, they are edits of the list itself.
 const (
 	EditStatus    EditKind = "status"    // give an item a Status
 	EditBlock     EditKind = "block"     // block an item; Text is why, or empty
 	EditText      EditKind = "text"      // give an item another Text
-	EditAdd       EditKind = "add"       // add an item with a Text at the end; with After to [Snapshot.Later]
+	EditAdd       EditKind = "add"       // add an item with a Text at the end; if After is set, to [Snapshot.Later]
 	EditNow       EditKind = "now"       // move an item, or all if none is given, from [Snapshot.Later] to the list
 	EditRemove    EditKind = "remove"    // remove an item
 	EditMove      EditKind = "move"      // move an item to an index
 	EditFinish    EditKind = "finish"    // complete all items that are open
-	EditBack      EditKind = "back"      // bring back the person's text of an item, or the order, that an agent overrode
+	EditBack      EditKind = "back"      // bring back a person's edit of an item or the order that an agent overrode
 	EditItems     EditKind = "items"     // replace the items by Lines
 	EditRestore   EditKind = "restore"   // replace the items by those of Revision
 	EditUndo      EditKind = "undo"      // revert what changed from revision From to Seen
 	EditRename    EditKind = "rename"    // give the list the Text as title; empty removes it
-	EditArchive   EditKind = "archive"   // see Snapshot.Archived
-	EditUnarchive EditKind = "unarchive" // bring it back
+	EditArchive   EditKind = "archive"   // archive the list, see [Snapshot.Archived]
+	EditUnarchive EditKind = "unarchive" // bring back an archived list
 	EditDelete    EditKind = "delete"    // delete the list, and the lists of its sub-agents
-	EditUndelete  EditKind = "undelete"  // bring it back
+	EditUndelete  EditKind = "undelete"  // bring back a deleted list
 )
 
-// Edit is one thing that a person does to a list. All front ends make the same edits; as JSON, one is
-// the body of the panel's POST /lists/{id}/edit. The kind in Do decides which of the other fields are used.
+// Edit is one thing that a person does to a list. All front ends make the same edits; in JSON, an Edit is the body of
+// the panel's POST /lists/{id}/edit. The kind in Do decides which of the other fields are used.
 type Edit struct {
 	Do     EditKind `json:"do"`
 	Item   string   `json:"id,omitempty"` // the item's id
 	Status Status   `json:"status,omitempty"`
-	Text   string   `json:"text,omitempty"` // of the item, why it is blocked, or the list's title
-	To     int      `json:"to,omitempty"`   // an index, from 0; outside the list it means the nearer end
-	// Lines are all items, in core statuses. A line keeps the item with its id or text. Empty, not nil, clears all.
+	Text   string   `json:"text,omitempty"` // the item's text, why it is blocked, or the list's title
+	To     int      `json:"to,omitempty"`   // the new index, from 0; outside the list it means the nearer end
+	// Lines are all items, in core statuses. A line keeps an item that has its id or text. Empty, not nil, clears all.
 	Lines []Line `json:"lines,omitzero"`
-	// After makes an added item go to [Snapshot.Later]. Later replaces the texts of all items there, unless it
-	// is nil. If no turn is known to be under way, the items are added to the list.
+	// After sends an added item to [Snapshot.Later]. Later, unless nil, replaces the texts of all items in
+	// Snapshot.Later. If no turn is known to be under way, both add items to the list.
 	After    bool     `json:"after,omitempty"`
 	Later    []string `json:"later,omitzero"`
 	Revision int64    `json:"revision,omitempty"`
@@ -76,7 +76,7 @@ func (e Edit) OfItems() bool {
 	return !slices.Contains([]EditKind{EditRename, EditArchive, EditUnarchive, EditDelete, EditUndelete}, e.Do)
 }
 
-// Clean returns the edit with its text as [CleanText] makes it, or an [*InputError] if it fits no list.
+// Clean returns the edit with its text cleaned by [CleanText], or an [*InputError] if the edit is not valid.
 func (e Edit) Clean() (Edit, error) {
 	clean := CleanText
 	if e.Do == EditRename {
@@ -93,7 +93,7 @@ func (e Edit) Clean() (Edit, error) {
 }
 
 func (e Edit) check() error {
-	item := Item{Text: "-", Status: Pending} // a valid one, then with what the edit sets
+	item := Item{Text: "-", Status: Pending} // a valid item, to which the values of the edit are added
 	switch e.Do {
 	case EditStatus:
 		item.Status = e.Status
@@ -130,7 +130,7 @@ func (e Edit) check() error {
 	return item.Check()
 }
 
-// Edit makes an edit that needs no other revision. It returns [ErrItemGone] if it needs an item that does not exist.
+// Edit makes an edit, except EditRestore and EditUndo. It returns [ErrItemGone] if the edit's item does not exist.
 func (d *Draft) Edit(e Edit) error {
 	items, at := d.next.Items, indexOf(d.next.Items, e.Item)
 	if later := indexOf(d.next.Later, e.Item); later >= 0 && e.Do == EditText {
@@ -190,7 +190,7 @@ func (d *Draft) Edit(e Edit) error {
 	return nil
 }
 
-// bringBack restores what a person did to an item and an agent overrode: the wording of its text, its removal, or its
+// bringBack restores a person's edit of an item that an agent overrode: the wording of its text, its removal, or its
 // addition. at is the item's index on the list, or negative. If there is no item with the id, it restores the person's
 // order of the items.
 func (d *Draft) bringBack(at int, id string) {
@@ -219,7 +219,7 @@ func (s Snapshot) all() []Item {
 	return slices.Concat(s.Items, s.Later)
 }
 
-// laterID returns an id for an item in Later, made from the time. No other item there has it.
+// laterID returns an id, made from the time, that no other item in Later has.
 func (d *Draft) laterID() string {
 	n := d.now.UnixNano()
 	for {
@@ -231,7 +231,7 @@ func (d *Draft) laterID() string {
 	}
 }
 
-// setLater sets Later to one item for each text. It keeps the items there that have one of these texts.
+// setLater sets Later to one item for each text. An item already in Later that has one of these texts is kept.
 func (d *Draft) setLater(texts []string) {
 	was := d.next.Later
 	d.next.Later = nil

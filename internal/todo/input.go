@@ -44,7 +44,7 @@ func (e *ControlError) Error() string {
 	return fmt.Sprintf("control character U+%04X at position %d is not allowed", e.Code, e.Position)
 }
 
-// UnclearError refuses to clear a list for a key that several chats share, and that has several open lists.
+// UnclearError refuses to clear a list when several chats share the caller's key and this key has several open lists.
 type UnclearError struct{ Titles []string }
 
 func (e *UnclearError) Error() string {
@@ -54,7 +54,7 @@ func (e *UnclearError) Error() string {
 // InputError refuses a change that is not valid, with every problem found.
 type InputError struct {
 	Problems []Problem
-	Err      error // the cause, if callers treat it in a way of its own; else nil
+	Err      error // the cause, if callers handle it specially; else nil
 }
 
 func (e *InputError) Unwrap() error { return e.Err }

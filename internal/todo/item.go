@@ -1,11 +1,11 @@
-// Package todo is the model of todo-mcp: items, lists, snapshots, and the changes that lead from one snapshot
-// to the next. All of it is pure: it reads no store and waits for nothing.
+// Package todo is the model of todo-mcp: items, lists, snapshots, and the changes that lead from one snapshot to the
+// next. It is pure: no function reads a store or waits.
 //
-// It promises two things. A snapshot is immutable and complete. And a list loses nothing
-// when a caller writes back unchanged what its tool variant showed, whichever variant
-// wrote the list before (projection equality, see [View]).
+// It promises two things. A snapshot is immutable and complete. And a list loses nothing when a caller sends back
+// unchanged the items that its variant (a todo tool, such as TodoWrite) showed, whichever variant wrote the list before
+// (projection equality, see [View]).
 //
-// The package imports only the standard library and Unicode's normal forms.
+// The package imports only the standard library and golang.org/x/text/unicode/norm.
 package todo
 
 import (
@@ -39,29 +39,28 @@ func (s Status) Settled() bool { return s == Completed || s == Failed || s == Ca
 // Item is one step of a plan.
 type Item struct {
 	ID     string `json:"id"`               // "1", "2", … counted up, never reused in its list
-	Key    string `json:"key,omitempty"`    // the id that an agent gave it, in tools with ids of their own; or empty
+	Key    string `json:"key,omitempty"`    // the id that an agent chose, in tools whose callers choose ids; or empty
 	Text   string `json:"text"`             // what to do, in one line of at most [MaxText] runes
 	Active string `json:"active,omitempty"` // shown in place of Text while in progress ("Writing tests"); or empty
 	Status Status `json:"status"`
 	Reason string `json:"reason,omitempty"` // why it is blocked, failed or was cancelled; or empty
-	// Priority and DueDate are what a caller of SetTodoList said of the item, in
-	// its own words; empty when none did. A status does not change them.
+	// Priority and DueDate are in the agent's own words, from tools that have them, such as SetTodoList; empty if none
+	// were sent. A status does not change them.
 	Priority string `json:"priority,omitempty"`
 	DueDate  string `json:"due_date,omitempty"`
-	Details  string `json:"details,omitempty"` // more than Text, in one line of at most [MaxText] runes; or empty
-	// Owner names the agent that does the item; empty for nobody. Holder is the author, see
-	// [Step.Author], that set the owner, or took the item by [Draft.Take], or added it to a list with a
-	// name, unless it began that list; empty for none.
+	Details  string `json:"details,omitempty"` // further text, in one line of at most [MaxText] runes; or empty
+	// Owner names the agent that does the item; empty for nobody. Holder is the author, see [Step.Author], that last
+	// set the owner, took the item by [Draft.Take], or added it to a named list that it did not begin; empty for none.
 	Owner    string `json:"owner,omitempty"`
 	Holder   string `json:"holder,omitempty"`
-	WaitsFor string `json:"waits_for,omitempty"` // ids of the items that come first, also settled ones, with commas
+	WaitsFor string `json:"waits_for,omitempty"` // ids of items to do first, also settled ones, with commas between
 	BegunBy  string `json:"begun_by,omitempty"`  // the author, see [Step.Author], that put it in progress last; or empty
 	ByPerson bool   `json:"by_person,omitempty"` // a person set the status
 	// Added and Deleted are true if a person added or deleted it. PersonEdit counts an agent's tries to undo that.
 	Added      bool       `json:"added,omitempty"`
 	Deleted    bool       `json:"deleted,omitempty"`
 	Said       bool       `json:"said,omitempty"`       // an agent sent the status as a core word, see [View.Unlisted]
-	PersonEdit PersonEdit `json:"person_edit,omitzero"` // what a person made of the text
+	PersonEdit PersonEdit `json:"person_edit,omitzero"` // a person's edit of the text
 
 	// When the item was added, first put in progress, and settled, in UTC; zero if it was not. Reopening clears Ended.
 	Created time.Time `json:"created,omitzero"`
@@ -114,7 +113,7 @@ func (i *Item) setStatus(s Status, author string, now time.Time) {
 	}
 }
 
-// setText sets the text. It removes the active text if the new text differs from the old one even when folded.
+// setText sets the text. It removes the active text if the new text differs from the old one by [Fold], too.
 func (i *Item) setText(text string) {
 	if Fold(i.Text) != Fold(text) {
 		i.Active = ""
@@ -122,16 +121,16 @@ func (i *Item) setText(text string) {
 	i.Text = text
 }
 
-// Line is an item in a variant's form: in a call as the caller sent it, in a result as the caller is shown it.
+// Line is an item in a variant's form: in a call, as the caller sent it; in a result, as it is shown to the caller.
 type Line struct {
 	ID     string `json:"id,omitempty"` // empty when the caller sent none
 	Text   string `json:"text"`
 	Title  string `json:"-"`      // what people are shown in a result: Active if the item is shown in progress, else Text
-	Active string `json:"-"`      // empty in variants without one, and where a person writes
+	Active string `json:"-"`      // empty in variants without active texts, and in a person's edit
 	Status string `json:"status"` // in the variant's words
-	// Only the lines of a write have these fields, those of a result never. An empty text and nil leave the item's
-	// value as it is. A reason has no effect in a status that has none. An Owner that is empty, and not nil, removes
-	// the item's. WaitsFor has the ids, as the view shows them, of the items that come first.
+	// Only lines of a write have these fields, never lines of a result. An empty text or nil keeps the item's value. A
+	// reason has no effect in a status without reasons. A non-nil empty Owner removes the item's owner. WaitsFor has
+	// the ids, as the view shows them, of the items to do first.
 	Reason   string   `json:"-"`
 	Priority string   `json:"-"`
 	DueDate  string   `json:"-"`
@@ -140,17 +139,17 @@ type Line struct {
 	WaitsFor []string `json:"-"`
 }
 
-// View is which statuses a variant shows, and in which words, as in the table of docs/spec/variants.md.
+// View says which statuses a variant shows, and in which words; docs/spec/variants.md has the table.
 type View struct {
 	// Words maps a core status to the variant's word. Items with a status that is missing here are not shown.
 	Words    map[Status]string
 	Active   bool // the variant has an active text
 	Keys     bool // its callers give items ids of their own, see [Item.Key]
-	Unlisted bool // true if callers may also send core statuses that have another word; they are shown as sent
+	Unlisted bool // callers may also send a core status by its own name; if it has another word, it is shown as sent
 }
 
-// NewView returns the view with some words for statuses. It shows a status without a word as the status that is most
-// like it, or leaves it out: failed becomes in progress, blocked becomes pending, cancelled is left out.
+// NewView returns a view with these words. If they lack failed, it is shown as in progress; if they lack blocked, as
+// pending; if they lack cancelled, not at all. NewView adds words for the first two to the map.
 func NewView(words map[Status]string) View {
 	for status, as := range map[Status]Status{Failed: InProgress, Blocked: Pending} {
 		words[status] = cmp.Or(words[status], words[as])
@@ -158,7 +157,7 @@ func NewView(words map[Status]string) View {
 	return View{Words: words}
 }
 
-// Show returns an item as a line. Without active texts, the Title is also the Text. ok is false for a hidden item.
+// Show returns an item as a line. Without active texts, the line's Text is its Title. ok is false for a hidden item.
 func (v View) Show(item Item) (line Line, ok bool) {
 	word, ok := v.Words[item.Status]
 	if !ok {

@@ -8,7 +8,7 @@ const (
 	MaxName      = 100               // runes per list name
 	MaxKey       = 500               // runes per id that an agent gives an item
 	MaxTitle     = 200               // runes per title of a list
-	MaxWorkspace = 4096              // bytes of a workspace's path; Linux opens none that is longer
+	MaxWorkspace = 4096              // bytes of a workspace's path; Linux opens no longer path
 	MaxID        = 1_000_000_000     // the highest id of an item, as a number
 	MaxRevision  = 1_000_000_000_000 // the highest revision of a list
 	MaxLabel     = 1024              // bytes of a label, such as a client or an id
@@ -24,7 +24,7 @@ func Size(items []Item) (size int) {
 	return size
 }
 
-// CheckSize returns a [*SizeError] for more than [MaxItems] items, or more than [MaxSize].
+// CheckSize returns a [*SizeError] for more than [MaxItems] items, or more than [MaxSize] bytes of texts.
 func CheckSize(items []Item) error {
 	if n := len(items); n > MaxItems {
 		return &SizeError{Items: n}
@@ -35,19 +35,19 @@ func CheckSize(items []Item) error {
 	return nil
 }
 
-// Spare says why a list may be removed to make room. Stores keep it, to find such lists without their items.
+// Spare says why a list may be removed to make room. Stores save it, to find such lists without reading their items.
 type Spare int
 
 // Why lists may be removed, in the order in which they are removed.
 const (
 	NotSpare      Spare = iota
 	SpareDeleted        // a person deleted it
-	SpareUnseen         // it is open and has one revision, unless others were shown it
-	SpareFinished       // it is finished
+	SpareUnseen         // it is open with one revision; stores keep it if another chat was shown it
+	SpareFinished       // it has no open item
 )
 
-// Spare returns why a list at this revision may be removed. A list is kept if it has a name, or if a person changed it
-// last and it is not archived.
+// Spare returns why a list at this revision may be removed. Unless deleted, a list is kept if it has a name, if a
+// person changed it last and it is not archived, or if it is open and has several revisions or no chat began it.
 func (s Snapshot) Spare() Spare {
 	kept := s.List.Name != "" || s.Writer.Person && !s.Archived
 	switch {

@@ -14,11 +14,11 @@ import (
 //   - Any other field that both changed is taken from mine.
 //   - An item that mine removed but theirs changed stays.
 //
-// Items of mine that are not in base are new, unless theirs added one with the same folded text. The
-// order is that of mine, or of theirs if only theirs changed it; an item that only theirs has follows
-// the same item as in theirs. next returns the ids of new items.
+// Items of mine that are not in base are new, unless theirs added an item with the same folded text. The order is that
+// of mine, or of theirs if only theirs changed it; an item that only theirs has stays behind its predecessor in theirs.
+// The function next returns the ids of new items.
 func merge3(base, theirs, mine []Item, next func() string) []Item {
-	renamed := make(map[string]string)                                         // the ids of mine's new items
+	renamed := make(map[string]string)                                         // final ids of mine's new items
 	inBase, stored, added := Near(base), Near(theirs), make(map[string][]Item) // added by theirs, by folded text
 	for n, i := range theirs {
 		if _, known := inBase(n, i.ID); !known {
@@ -36,7 +36,7 @@ func merge3(base, theirs, mine []Item, next func() string) []Item {
 		case known:
 			item = mergeFields(before, now, item)
 		case len(same) > 0:
-			added[text] = same[1:] // a second item with this text is another one
+			added[text] = same[1:] // a second item with this text is a new item
 			renamed[item.ID] = same[0].ID
 			item = mergeFields(Item{ID: same[0].ID, Text: same[0].Text, Status: Pending}, same[0], item)
 		default:
@@ -72,7 +72,7 @@ func rename(items, base []Item, renamed map[string]string) {
 	}
 }
 
-// WithMissing adds to items those that only others has, if stays is true for them, each behind its predecessor there.
+// WithMissing adds to items those only in others for which stays returns true, each behind its predecessor in others.
 func WithMissing(items, others []Item, stays func(Item) bool) []Item {
 	placed, last, following := placesOf(items), "", make(map[string][]Item)
 	for _, item := range others {
@@ -111,7 +111,7 @@ func mergeFields(base, theirs, mine Item) Item {
 	return out
 }
 
-// take sets a field to mine if mine changed it.
+// take sets a field to the value mine if that differs from base.
 func take[T comparable](field *T, base, mine T) {
 	if mine != base {
 		*field = mine
@@ -154,7 +154,7 @@ func matchByKeys(view View, stored []Item, lines []Line) []*Item {
 	for rank := 0; rank < 2*ranks && left > 0; rank++ {
 		having := make(map[string][]int) // indexes of items
 		for i, item := range stored {
-			if taken[i] || rank == 0 && named && item.Key == "" { // agents name their items, and not this one
+			if taken[i] || rank == 0 && named && item.Key == "" { // agents give items keys, but gave this item none
 				continue
 			}
 			for _, key := range itemKeys(view, item, rank) {
@@ -177,7 +177,7 @@ func matchByKeys(view View, stored []Item, lines []Line) []*Item {
 	return out
 }
 
-// lineKey returns the key by which a line may match an item. The first of [ranks] is the surest; then they repeat.
+// lineKey returns the key by which a line may match an item. Rank 0 is the surest. From [ranks] on, they repeat.
 func lineKey(l Line, rank int) string {
 	switch rank % ranks {
 	case 0:
@@ -190,7 +190,7 @@ func lineKey(l Line, rank int) string {
 	return l.Text
 }
 
-// itemKeys returns the [lineKey] of lines that may mean an item. If the view hides it, they are in the second half.
+// itemKeys returns the [lineKey] of lines that mean an item: at a rank below [ranks] for a shown item, else from it on.
 func itemKeys(view View, i Item, rank int) []string {
 	shown, isShown := view.Show(i)
 	switch {
@@ -214,7 +214,7 @@ const (
 	Added   DiffKind = "added"
 	Removed DiffKind = "removed"
 	Moved   DiffKind = "moved"   // only its position changed
-	Changed DiffKind = "changed" // its text, active text, status or reason changed
+	Changed DiffKind = "changed" // a visible field changed, see [Item.same]
 )
 
 // Difference is how one item differs between two snapshots.
@@ -224,7 +224,7 @@ type Difference struct {
 	After  Item     `json:"after,omitzero"`  // zero when removed
 }
 
-// Diff returns which items changed between two snapshots, in the later one's order, then removed ones; or nil.
+// Diff returns the items that changed between two snapshots, in the later one's order, then removed items; or nil.
 func Diff(before, after Snapshot) []Difference {
 	var out []Difference
 	moved := movedItems(before.Items, after.Items)

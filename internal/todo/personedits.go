@@ -8,15 +8,15 @@ import (
 
 // This file protects people's edits from agents that repeat old states (docs/spec/variants.md, "A person's edits").
 
-// MaxRepeats is how often an agent is told that it sent what a person replaced. After that, what it sends is accepted.
+// MaxRepeats is how often an agent is told that it sent a state that a person replaced. Then the state is accepted.
 const MaxRepeats = 3
 
-// PersonEdit is a person's edit of an item's text, or of the items' order. An order is written as ids with commas.
+// PersonEdit is a person's edit of an item's text, or of the items' order, which is written as ids with commas.
 type PersonEdit struct {
-	Text     string `json:"text,omitempty"`     // the person's; if the item, or list, has another, an agent overrode it
-	Replaced string `json:"replaced,omitempty"` // the wordings, or orders, that people replaced, one a line
-	Repeats  int    `json:"repeats,omitempty"`  // how often an agent sent one of these nevertheless
-	Revision int64  `json:"revision,omitempty"` // of the person's last change
+	Text     string `json:"text,omitempty"`     // the person's; an agent overrode it if the item, or list, has another
+	Replaced string `json:"replaced,omitempty"` // the wordings, or orders, that people replaced, one per line
+	Repeats  int    `json:"repeats,omitempty"`  // how often an agent sent a replaced one again
+	Revision int64  `json:"revision,omitempty"` // the revision of the person's last change
 }
 
 const (
@@ -24,7 +24,7 @@ const (
 	MaxReplaced = 8 // replaced wordings of an item, or orders of a list
 )
 
-// wordings returns what people replaced, the last one first.
+// wordings returns the replaced wordings or orders, the last replaced first.
 func (e PersonEdit) wordings() []string {
 	if e.Replaced == "" {
 		return nil
@@ -32,14 +32,14 @@ func (e PersonEdit) wordings() []string {
 	return strings.Split(e.Replaced, "\n")
 }
 
-// has reports whether people replaced a text.
+// has reports whether people replaced a text, compared by [Fold].
 func (e PersonEdit) has(text string) bool {
 	folded := Fold(text)
 	return slices.ContainsFunc(e.wordings(), func(w string) bool { return Fold(w) == folded })
 }
 
-// replacing returns the edit after a person put the text to in place of others, in a revision. It remembers at most
-// [MaxReplaced] replaced texts: the latest ones, and the very first, which an agent wrote.
+// replacing returns the edit after a person, in a revision, replaced the texts in others by the text in to. It
+// remembers at most [MaxReplaced] replaced texts: the latest ones, and the very first, which an agent wrote.
 func (e PersonEdit) replacing(to string, revision int64, others ...string) PersonEdit {
 	var replaced []string
 	for _, w := range append(others, e.wordings()...) {
@@ -54,8 +54,8 @@ func (e PersonEdit) replacing(to string, revision int64, others ...string) Perso
 }
 
 // stays reports whether a person's wording or order stays although an agent sent another one. It stays if people once
-// replaced what the agent sent (isReplaced), no agent overrode the person's one yet (isOverridden), and the repeats
-// are fewer than [MaxRepeats]. If neither flag is set, what the agent sent is new, and stays clears the edit.
+// replaced the agent's version (isReplaced), no agent has overridden the person's version (isOverridden), and the
+// repeats are fewer than [MaxRepeats]. If neither flag is set, the agent's version is new, and stays clears the edit.
 func (e *PersonEdit) stays(isOverridden, isReplaced bool) bool {
 	if !isReplaced && !isOverridden {
 		*e = PersonEdit{}
@@ -63,7 +63,7 @@ func (e *PersonEdit) stays(isOverridden, isReplaced bool) bool {
 	return isReplaced && !isOverridden && e.Repeats < MaxRepeats
 }
 
-// Overridden reports whether an agent replaced the person's wording, or put back what the person deleted.
+// Overridden reports whether an agent replaced the person's wording, or put back an item that the person deleted.
 func (i Item) Overridden() bool {
 	return i.PersonEdit.Text != "" && i.PersonEdit.Text != i.Text || i.Deleted
 }
@@ -141,7 +141,7 @@ func (v View) placesOf(items []Item) map[string]int {
 	return places
 }
 
-// inOrderOf sorts items in the order of other. An item that other lacks stays behind its predecessor or at the end.
+// inOrderOf sorts items as in the list other. An item missing there stays behind its predecessor or at the end.
 func inOrderOf(other, items []Item) []Item {
 	place, rank, last := placesOf(other), make(map[string]int, len(items)), -1
 	for _, item := range items {
@@ -160,12 +160,12 @@ func inOrderOf(other, items []Item) []Item {
 }
 
 const (
-	maxTold    = 500   // runes of a text as an agent is told it
+	maxTold    = 500   // runes of what [Told] returns
 	cutMark    = " … " // stands for what [Told] leaves out
-	maxExcerpt = 40    // runes of a text that names an item
+	maxExcerpt = 40    // runes that [Excerpt] keeps
 )
 
-// Told returns a text as agents are told it: both ends of a long one. An agent may send these ends for the whole text.
+// Told returns a text as agents are told it: a long one as its two ends. An agent may send these for the whole text.
 func Told(text string) string {
 	if utf8.RuneCountInString(text) <= maxTold {
 		return text
@@ -188,9 +188,9 @@ func shortened(text string) []string {
 	return slices.DeleteFunc([]string{Excerpt(text), Told(text)}, func(form string) bool { return form == text })
 }
 
-// applyEdits records, in a person's draft, what the person did to items and order. In an agent's draft it restores what
-// people did, and returns what it restored; an item that was blocked since the agent saw it stays blocked until it is
-// settled. saw is the revision that the writer was shown, and isWhole is true for a write of the whole list.
+// applyEdits records a person's edits of items and order in the person's draft. In an agent's draft it restores them,
+// and returns the restored ones that the agent knew; an item blocked since the agent saw it stays blocked until it is
+// settled. saw is the revision that the writer was shown, and isWhole is true for a whole-list write.
 func (d *Draft) applyEdits(saw Snapshot, isWhole bool) (kept []Difference) {
 	if d.author == PersonChat {
 		d.recordEdits()
@@ -220,12 +220,12 @@ func (d *Draft) applyEdits(saw Snapshot, isWhole bool) (kept []Difference) {
 	return kept
 }
 
-// keepText keeps the wording that a person gave an item, unless the agent has a new one, or insists. before is the
-// item as stored, and shown as the writer was shown it.
+// keepText keeps a person's wording of an item, unless the agent sends a new wording, or repeats an old one too often.
+// before is the item as stored, and shown is the item as the writer was shown it.
 func (d *Draft) keepText(item *Item, before, shown Item) []Difference {
 	if item.Text == before.Text {
 		if item.Active != before.Active && before.PersonEdit.has(item.Active) {
-			item.Active = before.Active // it described what the person replaced
+			item.Active = before.Active // the agent's describes the text that the person replaced
 		}
 		return nil
 	}
@@ -235,13 +235,13 @@ func (d *Draft) keepText(item *Item, before, shown Item) []Difference {
 	sent := *item
 	item.Text, item.Active = before.Text, before.Active
 	if shown.Text != before.Text {
-		return nil // it has not been told yet
+		return nil // the agent does not know of the edit yet
 	}
 	item.PersonEdit.Repeats++
 	return []Difference{{Kind: Changed, Before: sent, After: *item}}
 }
 
-// keepAdded puts back open items that a person added and the agent leaves out although it was shown them.
+// keepAdded puts back open items that a person added and the agent left out although it saw them, [MaxRepeats] times.
 func (d *Draft) keepAdded(saw Snapshot) (kept []Difference) {
 	shown := Near(saw.Items)
 	d.next.Items = WithMissing(d.next.Items, d.Before.Items, func(i Item) bool {
@@ -319,7 +319,7 @@ func (d *Draft) recordEdits() {
 	}
 }
 
-// keepOrder restores the order that a person made, if the agent sent one that people replaced.
+// keepOrder restores the order that a person made, if the agent sent an order that people replaced.
 func (d *Draft) keepOrder(saw Snapshot) []Difference {
 	order := &d.next.Order
 	isReplaced := slices.ContainsFunc(order.wordings(), func(ids string) bool {
@@ -331,7 +331,7 @@ func (d *Draft) keepOrder(saw Snapshot) []Difference {
 	}
 	d.next.Items = inOrderOf(d.Before.Items, d.next.Items)
 	if !InSameOrder(saw.Items, d.Before.Items) {
-		return nil // it has not been told yet
+		return nil // the agent does not know of the edit yet
 	}
 	order.Repeats++
 	return []Difference{{Kind: Moved}}

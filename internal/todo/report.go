@@ -2,7 +2,7 @@ package todo
 
 import "slices"
 
-// Report is what the answer to a write says beyond the list; stored with the revision if the write may be repeated.
+// Report is what the answer to a write says beyond the list. It is stored with a revision whose write may be repeated.
 type Report struct {
 	Dropped []Item `json:"dropped,omitempty"` // items that were open and are no longer on the list
 	// Reopened are the items that were completed and that a whole-list write opened again.
@@ -13,10 +13,10 @@ type Report struct {
 	Titled  string       `json:"titled,omitempty"`
 	Ordered []string     `json:"ordered,omitempty"`
 	By      Others       `json:"by,omitempty"` // who made the changes in Unseen
-	// Kept is what stays as a person made it, although the agent sent the old state again. Of a [Changed] item,
-	// Before has the text that the agent sent. [Moved] stands for the order of all items, which is in Ordered.
+	// Kept are people's edits that stay although the agent sent the old state again. In a [Changed] difference, Before
+	// has the text that the agent sent. [Moved] stands for the order of all items, which is in Ordered.
 	Kept []Difference `json:"kept,omitempty"`
-	Held []Item       `json:"held,omitempty"` // items that another agent has, which the write would have ended
+	Held []Item       `json:"held,omitempty"` // other agents' items in progress that the write tried to settle
 	// Elsewhere is the id of the list if the call changed an item of an earlier list of the conversation.
 	Elsewhere string `json:"elsewhere,omitempty"`
 	// Continues is the list's title if the conversation goes on with a list of an earlier chat; else empty.
@@ -34,7 +34,7 @@ type PutAway struct {
 	Open  []Item `json:"open,omitempty"`
 }
 
-// Others is who changed a list besides the agent that writes it.
+// Others says who, besides the agent that writes a list, changed it.
 type Others string
 
 // Who may have changed a list.
@@ -44,16 +44,16 @@ const (
 	PeopleAndAgents Others = "people and agents"
 )
 
-// PutAway returns what is reported of a list when it is put away.
+// PutAway returns the report of a list that is put away.
 func (s Snapshot) PutAway() PutAway { return PutAway{Title: s.Title(), Open: open(s.Items)} }
 
 func open(items []Item) []Item {
 	return slices.DeleteFunc(slices.Clone(items), func(i Item) bool { return i.Status.Settled() })
 }
 
-// Tell adds what others changed from base to newest, for the writing agent. It leaves out what the agent
-// sends itself and, in the answer to a write of a list with a name, the progress of other agents with items
-// that the write does not have. isKnown is false if the agent was never shown the list.
+// Tell adds to the writing agent's report the changes by others from base to newest. It leaves out changes that the
+// agent sends itself and, in the answer to a write of a named list, other agents' progress on items that the write does
+// not have. isKnown is false if the agent was never shown the list.
 func (r *Report) Tell(base, newest Snapshot, sent *Sent, isKnown, isWrite bool) {
 	changed, isShared := Diff(base, newest), isWrite && newest.List.Name != ""
 	if len(changed) > 0 && (!isKnown || isShared) {
@@ -81,7 +81,7 @@ func (r *Report) Tell(base, newest Snapshot, sent *Sent, isKnown, isWrite bool) 
 	if isTitled {
 		r.Titled = newest.GivenTitle
 	}
-	switch { // Other is the last revision by the other kind of writer
+	switch { // newest.Other is the last revision by the other kind of writer, people or agents
 	case len(changed) == 0 && !isTitled:
 	case newest.Other > base.Revision:
 		r.By = PeopleAndAgents
@@ -94,7 +94,7 @@ func (r *Report) Tell(base, newest Snapshot, sent *Sent, isKnown, isWrite bool) 
 
 func texts(items []Item) []string { return each(items, func(i Item) string { return i.Text }) }
 
-// each returns the texts that the function of returns for the values.
+// each calls the function of with each value, and returns the texts.
 func each[T any](values []T, of func(T) string) []string {
 	out := make([]string, len(values))
 	for n, v := range values {

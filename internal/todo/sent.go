@@ -2,13 +2,13 @@ package todo
 
 import "slices"
 
-// Sent is what a whole-list write sends. Lines are empty, not nil, to clear the list; nil in other writes.
+// Sent has the lines that a whole-list write sends. Lines is empty, not nil, to clear the list; nil in other writes.
 type Sent struct {
 	Lines []Line
 	View  View
 }
 
-// HasAny reports whether the write has an item of a list, by its id or by what it is called.
+// HasAny reports whether the write has an item of a list, by its id or one of its texts.
 func (s *Sent) HasAny(list Snapshot) bool {
 	for i, line := range s.Lines[:min(len(s.Lines), len(list.Items))] {
 		if line.Text == list.Items[i].Text {
@@ -21,7 +21,7 @@ func (s *Sent) HasAny(list Snapshot) bool {
 // NamesAll reports whether each line names an item of a list by its id, as [Sent.named] counts it.
 func (s *Sent) NamesAll(list Snapshot) bool { return s.named(list.Items) == len(s.Lines) }
 
-// named counts lines that name an item by its id. Numbers that agents give do not count: each plan begins again at 1.
+// named counts lines that name an item by its id. Numbers as agents' own ids do not count: each plan begins at 1.
 func (s *Sent) named(items []Item) (count int) {
 	places := s.View.placesOf(items)
 	for _, l := range s.Lines {
@@ -51,7 +51,7 @@ func (s *Sent) Count(items []Item) (n int) {
 	return n
 }
 
-// IsOn reports whether a list has an item with the very text of each line.
+// IsOn reports whether a list has, for each line, an item with exactly the line's text.
 func (s *Sent) IsOn(list Snapshot) bool {
 	texts := make(map[string]bool, len(list.Items))
 	for _, i := range list.Items {
@@ -60,9 +60,9 @@ func (s *Sent) IsOn(list Snapshot) bool {
 	return !slices.ContainsFunc(s.Lines, func(l Line) bool { return !texts[l.Text] })
 }
 
-// Continues reports whether the write shows that its agent knows a list; shown is the list as its agents were shown it.
-// The write must have four fifths of the list's items, and at least two, or the only item of the current list. If
-// agents finished items, it must have one of these as finished, which a similar plan for another task does not.
+// Continues reports whether the write shows that its agent knows a list; shown is the list as its agents last saw it.
+// The write must have four fifths of the list's items: at least two, or the only item of the current list. If agents
+// settled items, the write must have one of them as settled, which a similar plan for another task does not.
 func (s *Sent) Continues(shown Snapshot, isCurrent bool) bool {
 	all, n := len(shown.Items), 0
 	if 5*len(s.Lines) < 4*all {
@@ -80,14 +80,14 @@ func (s *Sent) Continues(shown Snapshot, isCurrent bool) bool {
 	return knowsEnd && 5*n >= 4*all && (n > 1 || isCurrent && n == 1 && all == 1)
 }
 
-// Keeps reports whether the agent must know a list: it sends half of the open items, and two items or all there are.
+// Keeps reports whether the agent surely knows a list: it sends half of the open items, and two items or all there are.
 func (s *Sent) Keeps(list Snapshot) bool {
 	open := open(list.Items)
 	return 2*s.Count(open) >= len(open) && s.Count(list.Items) >= min(2, len(s.Lines), len(list.Items))
 }
 
-// saysItself returns a function that reports whether a difference is a status that others set since base and that
-// the write sends, too. The agent then knows of this change already, such as by the page in its chat.
+// saysItself returns a function that reports whether a difference is a status that others set since base and that the
+// write sends, too. The agent then knows this change already, for example from the page in its chat.
 func (s *Sent) saysItself(base Snapshot) func(Difference) bool {
 	sent := make(map[string]string)
 	for n, item := range match(s.View, base.Items, s.Lines) {

@@ -50,8 +50,8 @@ func (s Snapshot) At() (item Item, ok bool) {
 	return Item{}, false
 }
 
-// link sets WaitsFor of items. The item of lines[n] is items[n], which has no id if the line has no item. Lines
-// name the items that they wait for by the ids that the view shows. link returns the names that no item has.
+// link sets WaitsFor of items. The item of lines[n] is items[n], which has no id if the line has no item. Lines name
+// the items that they wait for by the ids that the view shows. link returns the ids that no item has.
 func (d *Draft) link(view View, lines []Line, items []Item) (unknown []string) {
 	if view.Keys {
 		d.nameApart()
@@ -75,7 +75,7 @@ func (d *Draft) link(view View, lines []Line, items []Item) (unknown []string) {
 	return unknown
 }
 
-// tidy removes from WaitsFor repeats, the item itself, and ids that are not on the list.
+// tidy makes keys unique, and removes from WaitsFor repeats, the item itself, and ids that are not on the list.
 func (d *Draft) tidy() {
 	d.nameApart()
 	find := Near(d.next.Items)
@@ -114,7 +114,7 @@ func (d *Draft) nameApart() {
 	}
 }
 
-// checkWaits returns [ErrCycle] if an item waits for itself by way of others.
+// checkWaits returns [ErrCycle] if an item waits for itself, directly or through others.
 func checkWaits(items []Item) error {
 	waiting := make(map[string][]string)
 	for _, i := range items {
@@ -122,7 +122,7 @@ func checkWaits(items []Item) error {
 			waiting[i.ID] = i.Waits()
 		}
 	}
-	// Items that wait for none of the remaining items are removed, as long as there are any. The rest is a cycle.
+	// Each round removes items that wait for no remaining item, until none is removed. Items that remain form a cycle.
 	isLeft := func(id string) bool { return waiting[id] != nil }
 	for before := -1; before != len(waiting); {
 		before = len(waiting)

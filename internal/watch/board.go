@@ -14,7 +14,7 @@ import (
 )
 
 // boardRows returns the rows of the board: active groups by project, groups left open, and groups finished today, or on
-// the last day if nothing is active or finished today. With a filter it returns the groups found.
+// the last day if nothing is active or finished today. With a filter it returns the groups that match.
 func (m *model) boardRows(width int) (rows []row) {
 	line := func(text string) {
 		if text != "" {
@@ -105,7 +105,7 @@ func message(width int, text string, more ...string) []string {
 // Widths of columns at the right of a list's line, and the least width of its title.
 const progressWidth, timeWidth, leastTitle = 7, 10, 16
 
-// boardLines draws a list: a line with cursor, sign, title, apart (which tells it from similar lists), progress and
+// boardLines draws a list: a line with cursor, sign, title, apart (to distinguish similar lists), progress and
 // time; what its agent asks or waits for; the current item if the list is selected and no pane shows it.
 func (m *model) boardLines(f account.Group, apart string, width int, selected bool) []string {
 	right := paint(dim, fmt.Sprintf("%*s", progressWidth, progress(f.Main)))
@@ -160,7 +160,7 @@ func (m *model) listTime(f account.Group) string {
 	return paint(dim, render.Roughly(m.now.Sub(f.Since())))
 }
 
-// subPrefix begins the row ids of sub-agents' lists. Item ids are numbers.
+// subPrefix begins the row ids of sub-agents' lists. No item id begins with it.
 const subPrefix = "sub "
 
 // listRows returns the rows of a list: its items, then its sub-agents' lists.
@@ -223,8 +223,8 @@ func (m *model) itemLines(s todo.Snapshot, item todo.Item, width int, cursor str
 	return lines
 }
 
-// itemNote returns the note at an item's right: that the item is one for after this turn, the fate of a person's edit,
-// or how long the item took. That duration is shown instead of the fate Seen.
+// itemNote returns the note at an item's right: that the item waits for the end of the turn, the fate of a person's
+// edit, or how long the item took. That duration is shown instead of the fate Seen.
 func (m *model) itemNote(s todo.Snapshot, i todo.Item, fate account.Fate) string {
 	switch {
 	case slices.ContainsFunc(s.Later, func(l todo.Item) bool { return l.ID == i.ID }):

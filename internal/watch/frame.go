@@ -152,7 +152,7 @@ type pane struct {
 	from   int    // the first line of its row then
 }
 
-// near returns a pane that first shows the cursor's row below some lines: as many as above says, or all if fewer.
+// near returns a pane that at first shows the cursor's row at the line numbered above, or higher if fewer precede it.
 func near(cursor string, above int) pane { return pane{cursor: cursor, drawn: cursor, top: -above} }
 
 // move moves the cursor by delta rows, as far as there are any, and returns the index of its row; -1 without rows.
@@ -323,7 +323,7 @@ func (s *screen) put(y, width int, text string) {
 	}
 }
 
-// When a terminal has sent nothing for quietFor, all typed keys are read. drain waits for that for at most quietMost.
+// When a terminal has sent nothing for quietFor, all typed keys are read. drain waits at most quietMost for this.
 const quietFor, quietMost = 30 * time.Millisecond, time.Second
 
 // drain drops events until the terminal is quiet. It must be called before tcell stops: with much input unread, tcell
@@ -340,8 +340,8 @@ func (s *screen) drain() {
 	}
 }
 
-// role is the meaning of a colour. A sign or a word always says the same, for terminals without colours. In painted
-// text a role is a control character before the text it applies to: it takes no cell, and is never in safe text.
+// role is the meaning of a colour. For terminals without colours, a sign or a word always has the same meaning. In
+// painted text a role is a control character before its text: it takes no cell, and is never in safe text.
 type role byte
 
 const (

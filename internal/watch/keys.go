@@ -12,7 +12,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// place is what a key has an effect on: the board, a list or a page. Places are bits that can be combined.
+// place is where a key has an effect: the board, a list or a page. Places are bits that can be combined.
 type place int
 
 const (
@@ -121,7 +121,7 @@ func (m *model) pressSearch(k key) bool {
 	case k == "Backspace":
 		_, last := utf8.DecodeLastRuneInString(m.filter)
 		m.setFilter(m.filter[:len(m.filter)-last])
-	case utf8.RuneCountInString(string(k)) == 1 && len(m.filter) < todo.MaxTitle: // also of a long paste
+	case utf8.RuneCountInString(string(k)) == 1 && len(m.filter) < todo.MaxTitle: // a limit for long pastes, too
 		m.setFilter(m.filter + string(k))
 	default:
 		return !slices.Contains([]key{"Up", "Down", "PgUp", "PgDn", "Ctrl-C", "Ctrl-L"}, k)
@@ -196,7 +196,7 @@ func (m *model) escape() {
 // key is a character, or tcell's name of a key, which is longer.
 type key string
 
-// readKeys returns the keys of a terminal's event. For these, and for another size of the terminal, it requests a new
+// readKeys returns the keys of a terminal's event. For keys, and for a new size of the terminal, it requests a new
 // frame. Pasted text goes to the search only.
 func (v *viewer) readKeys(event tcell.Event) []key {
 	switch e := event.(type) {

@@ -34,7 +34,7 @@ type model struct {
 	note      string // painted; replaces the keys in the last line until the next key
 	undo      []edit // inverse edits, newest last
 	underWay  int    // number of unanswered edits
-	undoes    int    // how often to undo when they are answered
+	undoes    int    // how often to undo once all edits are answered
 	effect    effect // what the viewer must still do
 }
 
@@ -140,9 +140,9 @@ func (m *model) openWanted() {
 	}
 }
 
-// standing returns the state of a list, without its sub-agents' lists: what the source said, unless the list is done
-// or archived, which tells its state by itself. Until the source has spoken, the agent counts as here; the agent of a
-// chat without a list counts as away.
+// standing returns the state of a list, without its sub-agents' lists: the state that the source gave, unless the list
+// is done or archived, which decides its state. Until the source gives a state, the agent counts as here; the agent of
+// a chat without a list counts as away.
 func (m *model) standing(s todo.Snapshot) todo.Standing {
 	if said := m.standings[s.List.ID]; said.State != "" && !s.Done() && !s.Archived {
 		return said.Standing
@@ -150,7 +150,7 @@ func (m *model) standing(s todo.Snapshot) todo.Standing {
 	return s.Stands(todo.Agent{Here: !s.Archived && !s.IsChat()}, m.now)
 }
 
-// states returns the state of each list by its id. The states of its sub-agents' lists do not count.
+// states returns the state of each list, by list id, without regard to its sub-agents' lists.
 func (m *model) states(lists ...todo.Snapshot) map[string]todo.Standing {
 	states := make(map[string]todo.Standing, len(lists))
 	for _, l := range lists {

@@ -60,7 +60,7 @@ func Run(ctx context.Context, source Source, o Options) error {
 // Changes by agents are drawn at most once every frameEvery; keys are answered at once.
 const frameEvery, editTimeout = 30 * time.Millisecond, 15 * time.Second
 
-// viewer shows a model on a screen. Only its loop touches both; other goroutines send it functions to call.
+// viewer shows a model on a screen. Only its loop touches these; other goroutines send the loop functions to call.
 type viewer struct {
 	*model
 	Options
@@ -118,7 +118,7 @@ func (v *viewer) update(ctx context.Context, f func()) {
 	}
 }
 
-// ask runs the slow function call in a goroutine. When it has returned, the loop calls then with its result.
+// ask runs its parameter call, a slow function, in a goroutine. Afterwards the loop calls then(result, error).
 func ask[T any](ctx context.Context, v *viewer, call func() (T, error), then func(T, error)) {
 	v.wg.Go(func() {
 		var answer T
@@ -192,7 +192,7 @@ func (v *viewer) askStandings(ctx context.Context) <-chan time.Time {
 	return nil
 }
 
-// drawInTime draws a frame. If the last one is too recent, it returns a channel that signals when to call it again.
+// drawInTime draws a frame. If the last frame is too recent, it returns a channel that signals when to try again.
 func (v *viewer) drawInTime() <-chan time.Time {
 	if wait := frameEvery - time.Since(v.drawn); wait > 0 {
 		return time.After(wait)
@@ -203,7 +203,7 @@ func (v *viewer) drawInTime() <-chan time.Time {
 	return nil
 }
 
-// perform does what the model asks for, except to quit.
+// perform carries out an effect of the model, except quit.
 func (v *viewer) perform(ctx context.Context, e effect) error {
 	if e.history != "" {
 		ask(ctx, v, func() ([]todo.Snapshot, error) { return v.source.History(ctx, e.history) }, v.showHistory)
@@ -228,7 +228,7 @@ func (v *viewer) perform(ctx context.Context, e effect) error {
 }
 
 // runEditor lends the terminal to the person's editor, with the items of a list. Keys typed before are dropped: they
-// were not meant for the editor. An error of the edit gets a page, since it says where the typed text is.
+// were not meant for the editor. An error of the edit gets a page, since the error says where the typed text is.
 func (v *viewer) runEditor(ctx context.Context, list todo.Snapshot) error {
 	v.screen.drain()
 	if err := v.screen.Suspend(); err != nil {
@@ -274,7 +274,7 @@ type Source interface {
 	Follow(ctx context.Context, show func(lists []todo.Snapshot, all bool), lost func(error)) error
 	// History returns the kept revisions of a list, oldest first.
 	History(ctx context.Context, list string) ([]todo.Snapshot, error)
-	// Standings returns how lists stand. Archived ones and those without open items may be missing.
+	// Standings returns how lists stand. Archived lists and lists without open items may be missing.
 	Standings(ctx context.Context, lists []todo.Snapshot) ([]account.ListState, error)
 	// Edit makes an edit. Of the outcome, After and Changed are always set.
 	Edit(ctx context.Context, list string, e todo.Edit) (board.Outcome, error)

@@ -33,15 +33,15 @@ func writeItems(t *testing.T, lists board.Lists, name string, texts ...string) {
 	}))(t)
 }
 
-// says has the agent of a list say what it does.
+// says makes the agent of a list report what it does and asks.
 func says(t *testing.T, lists board.Lists, name string, does todo.Doing, asks string) {
 	t.Helper()
 	_, err := lists.Hear(t.Context(), board.Conversation{Key: "name:" + name, Name: name}, func(c *todo.Chat, at time.Time) { c.Says(does, asks, at) })
 	checktest.Check(t, err)
 }
 
-// Run draws changes on the board, what an agent asks, reads the history, runs the editor, and
-// quits on q.
+// Run draws changes of lists and what an agent asks, shows the history, makes edits, runs the
+// editor, and quits on q.
 func TestRun(t *testing.T) {
 	lists := newLists(t)
 	writeItems(t, lists, "release", "Write tests")
@@ -68,14 +68,14 @@ func TestRun(t *testing.T) {
 		t.Errorf("after x the list is %+v", l)
 	}
 	c.waitFor(t, "waits to be seen")
-	c.press(t, "e", "do must be status") // what is wrong has a page
+	c.press(t, "e", "do must be status") // the error has a page
 	c.press(t, "\x1b", "○ Typed")
 	c.SendRaw([]byte("q"))
 	checktest.Check(t, <-done)
 	c.checkRestored(t)
 }
 
-// scripted is a source that does what its functions say.
+// scripted is a source with the given Follow and Standings.
 type scripted struct {
 	Source
 	standings []account.ListState
@@ -123,7 +123,7 @@ func TestTerminalRestored(t *testing.T) {
 	c.checkRestored(t)
 }
 
-// At the start who works is on the screen, at the cursor, however many lists were left open.
+// At the start a working list is on the screen, at the cursor, however many lists were left open.
 func TestStartsAtWhoWorks(t *testing.T) {
 	lists, standings := []todo.Snapshot{list("busy", 100, 1, time.Hour, "i:Ship")}, []account.ListState(nil)
 	for i := range 30 {
@@ -150,7 +150,7 @@ func TestStartsAtWhoWorks(t *testing.T) {
 	checktest.Check(t, <-done)
 }
 
-// Plain writes a line for each event, and the first that nobody reads ends it.
+// Plain writes a line for each event, and ends at the first line that nobody reads.
 func TestPlain(t *testing.T) {
 	lists := newLists(t)
 	writeItems(t, lists, "release", "Write \x1b[2Jtests")
@@ -187,8 +187,8 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// Plain says that the source is lost, and continues when the source is back: one line an event.
-// A list that is not there is an error.
+// Plain reports a lost source, and continues when the source is back, with one line for each
+// event. A list that does not exist is an error.
 func TestPlainLost(t *testing.T) {
 	var out, errOut strings.Builder
 	history := releaseHistory()
@@ -229,7 +229,7 @@ func TestPlainLost(t *testing.T) {
 	}
 }
 
-// shown is where lines are written until the first ones are there.
+// shown keeps what is written to it, and calls done at each write.
 type shown struct {
 	text string
 	done func()
@@ -241,8 +241,8 @@ func (s *shown) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// BAD-INPUT 50 and 130: whichever read of the store fails, the viewer says why it cannot show
-// the lists, or shows all of them, as far as they tell themselves.
+// BAD-INPUT 50 and 130: whichever read of the store fails, Plain returns its error, or shows all
+// lists, with states that may come from the lists alone.
 func TestPlainWhateverReadFails(t *testing.T) {
 	faults := &servertest.Nth{}
 	b := board.NewBoard(&servertest.Failing{Store: storetest.NewMemory(), Fault: faults.Fault})
@@ -272,7 +272,7 @@ func TestPlainWhateverReadFails(t *testing.T) {
 	}
 }
 
-// items returns a list in short: "completed:A pending:B".
+// items returns the items of a list in short form: "completed:A pending:B".
 func items(s todo.Snapshot) string {
 	var parts []string
 	for _, i := range s.Items {
@@ -281,7 +281,7 @@ func items(s todo.Snapshot) string {
 	return strings.Join(parts, " ")
 }
 
-// apply makes an edit and fails the test where that is refused.
+// apply makes an edit, and fails the test if the edit is refused.
 func apply(t *testing.T, source Source, e edit) board.Outcome {
 	t.Helper()
 	return checktest.Must(source.Edit(t.Context(), e.list, e.Edit))(t)
@@ -297,16 +297,16 @@ func load(t *testing.T, lists board.Lists) todo.Snapshot {
 	return found[0]
 }
 
-// Each edit does what it says, is merged with what the agent wrote since the person saw
-// the list, and is undone without undoing that or what the agent wrote afterwards. To undo
-// a tick that brought an archived list back puts it away again.
+// Each edit has its effect, and is merged with what the agent wrote since the person saw
+// the list. Its undo keeps what the agent wrote before and after the edit. To undo a tick
+// that brought back an archived list archives the list again.
 func TestEdits(t *testing.T) {
 	tick := todo.Edit{Do: todo.EditStatus, Item: "1", Status: todo.Completed}
 	for _, c := range []struct {
 		edit              todo.Edit
-		archived          bool   // before
-		after, undone     string // the agent adds C before the edit, and D after it
-		archives, returns bool   // whether it is archived after it, and after it is undone
+		archived          bool   // before the edit
+		after, undone     string // items after the edit, and after its undo; the agent adds C before the edit, then D
+		archives, returns bool   // whether the list is archived after the edit, and after its undo
 	}{
 		{tick, false, "completed:A pending:B pending:C", "pending:A pending:B pending:C pending:D", false, false},
 		{todo.Edit{Do: todo.EditItems, Lines: []todo.Line{{ID: "2", Text: "X", Status: "blocked"}, {Text: "new", Status: "pending"}}}, false,
@@ -338,9 +338,9 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-// What an edit is undone by is the edit alone: not what the agent wrote before its
-// revision, which the screen did not show yet, and nothing where it changed nothing. An
-// undo that finds nothing to take back says so.
+// An undo takes back the edit alone, and not what the agent wrote just before it and the
+// screen did not show yet. An edit that changed nothing has no undo. An undo that finds
+// nothing to take back says so.
 func TestUndo(t *testing.T) {
 	lists := newLists(t)
 	source := Local{Lists: lists}
@@ -380,7 +380,7 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// A store and a server say how lists stand and what they were.
+// A store and a server, as sources, return the standings and the history of lists.
 func TestSources(t *testing.T) {
 	s := servertest.New(t, nil, nil)
 	client := checktest.Must(remote.New(servertest.Serve(t, s, nil).URL, ""))(t)

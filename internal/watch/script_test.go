@@ -24,9 +24,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the frames in the scripts")
 
-// TestScripts plays the scripts in testdata/scripts ([chattest.Scene]). Below commands,
-// "command | command", stands what the viewer must do then, as "-> edit …", and the frame; see
-// script.run for the commands.
+// TestScripts plays the scripts in testdata/scripts ([chattest.Scene]). Below a line of commands,
+// "command | command", are the effects that the viewer must carry out, as "-> edit …", and the
+// frame; see script.run for the commands.
 func TestScripts(t *testing.T) {
 	chattest.Scenes(t, "testdata/scripts/*.txtar", *update, func(t *testing.T, scene chattest.Scene) {
 		s := &script{t: t}
@@ -38,8 +38,8 @@ type script struct {
 	t       *testing.T
 	m       *model
 	sent    edit // the last edit
-	painted bool // the roles of texts are written, too
-	last    bool // of the frame only the last line is written
+	painted bool // write the roles of texts, too
+	last    bool // write only the last line of the frame
 	out     strings.Builder
 }
 
@@ -81,17 +81,17 @@ func (s *script) run(name, rest string) {
 		return lists
 	}
 	switch name {
-	case "wait": // for the lists, perhaps for one
+	case "wait": // for the lists; rest names the one to open, or is empty
 		s.m = newModel(Options{List: rest})
 		s.m.tick(noon())
 		s.m.sourceName = "todo.db"
-	case "open": // lists whose agents are there
+	case "open": // lists whose agents are present
 		s.m = modelWith(80, 24, fixture()...)
-	case "start": // with a list, as listOf reads it; none
+	case "start": // with the list that listOf reads, or with none
 		s.m = modelWith(80, 24, listOf(rest)...)
 	case "send":
 		m.receiveLists(listOf(rest), false)
-	case "resend": // as all that there is
+	case "resend": // the list is now the only one
 		m.receiveLists(listOf(rest), true)
 	case "size":
 		fmt.Sscanf(rest, "%dx%d", &m.width, &m.height)
@@ -104,7 +104,7 @@ func (s *script) run(name, rest string) {
 		m.receiveLists(fixture(), false)
 	case "replace":
 		m.receiveLists(fixture(), true)
-	case "history": // of the list
+	case "history": // the history of a list
 		m.showHistory(fixture(), nil)
 	case "select":
 		m.board.cursor = rest
@@ -177,8 +177,8 @@ func (s *script) effects(e effect) {
 	}
 }
 
-// listOf reads a list as "id revision PLAN", the plan in short. "*" before the id: by a person; "/": of a
-// sub-agent. A reason stands behind a bar.
+// listOf reads a list as "id revision PLAN", with the plan in short form. "*" before the id: by a person;
+// "/": of a sub-agent. A bar in an item's text begins the item's reason.
 func listOf(text string) []todo.Snapshot {
 	if text == "" {
 		return nil
@@ -226,8 +226,8 @@ func fixtures() map[string][]todo.Snapshot {
 	}
 }
 
-// handedHistory is a list whose items and order a person changed, and an agent
-// overrode some of it.
+// handedHistory has the revisions of a list whose items and order a person changed;
+// an agent overrode some of these changes.
 func handedHistory() []todo.Snapshot {
 	const when, everybody = "Ship when Ann says so", "Celebrate with everybody who helped"
 	h := []todo.Snapshot{
@@ -247,7 +247,7 @@ func handedHistory() []todo.Snapshot {
 	return h
 }
 
-// mirrored is a list that its agent keeps elsewhere.
+// mirrored is a list that its agent keeps in its host's own todo tool.
 func mirrored() todo.Snapshot {
 	s := list("mirrored", 1, 2, time.Minute, "i:Write p:Ship")
 	s.List.Mirrored = true
@@ -257,7 +257,7 @@ func mirrored() todo.Snapshot {
 
 func noon() time.Time { return time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC) }
 
-// list returns a snapshot of a plan in short, written ago before noon. Behind a bar in a text stands the reason.
+// list returns a snapshot of a plan in short form, written at noon minus ago. A bar in a text begins the reason.
 func list(id string, seq, revision int64, ago time.Duration, plan string) todo.Snapshot {
 	s := todo.Snapshot{List: todo.List{ID: id, Name: id, Client: "claude-code", Workspace: "/src/acme-web", Created: noon().Add(-ago - time.Hour)},
 		Revision: revision, Seq: seq, Updated: noon().Add(-ago), Worked: noon().Add(-ago), Writer: todo.Writer{Client: "claude-code", Variant: "TodoWrite"}}
@@ -285,7 +285,7 @@ func subList(s todo.Snapshot, parent string) todo.Snapshot {
 	return s
 }
 
-// numbered returns a plan in short of n steps, which more items may follow.
+// numbered returns a plan in short form of n steps, with a space at the end for more items.
 func numbered(n int, status string) (plan string) {
 	for i := range n {
 		plan += fmt.Sprintf("%s:step %d ", status, i+1)
@@ -320,7 +320,7 @@ func exampleLists() []todo.Snapshot {
 	}
 }
 
-// modelWith returns a model of lists whose agents are there, "forgotten" aside.
+// modelWith returns a model of lists whose agents are present, except that of the list "forgotten".
 func modelWith(width, height int, lists ...todo.Snapshot) *model {
 	m := newModel(Options{})
 	m.tick(noon())
@@ -344,7 +344,7 @@ func unpainted(text string) string {
 	}, text)
 }
 
-// Texts break at spaces, and wide ones between characters.
+// wrap breaks texts at spaces, and texts without spaces between characters.
 func TestWrap(t *testing.T) {
 	for _, c := range []struct {
 		text  string
@@ -361,7 +361,7 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// The table has no key twice in one place.
+// No key has two bindings in one place.
 func TestBindings(t *testing.T) {
 	for _, p := range []place{onBoard, onList, onPage} {
 		seen := map[string]string{}

@@ -41,7 +41,7 @@ func (c *terminal) Start() error {
 	for range 1000 { // else a read that tcell began before it stopped, and that did not run yet, takes the next key
 		runtime.Gosched()
 	}
-	c.mu.Lock() // behind what Read read
+	c.mu.Lock() // after a Read that has read
 	defer c.mu.Unlock()
 	c.started++
 	return c.MockTerm.Start()
@@ -88,7 +88,7 @@ func (c *terminal) shows() string {
 	return b.String()
 }
 
-// patience is for how long what comes within milliseconds on an idle machine is waited for.
+// patience is how long a test waits for an event that takes milliseconds on an idle machine.
 const patience = time.Minute
 
 // waitFor waits until the screen shows a text.
@@ -110,7 +110,7 @@ func (c *terminal) press(t *testing.T, keys, text string) {
 	c.waitFor(t, text)
 }
 
-// checkRestored checks that the terminal was left last, and in no raw mode.
+// checkRestored checks that the alternate screen was left after it was last entered, and that raw mode ended.
 func (c *terminal) checkRestored(t *testing.T) {
 	t.Helper()
 	const enter, leave = "\x1b[?1049h", "\x1b[?1049l"
@@ -131,7 +131,7 @@ func open(t *testing.T, colour bool) (*terminal, *screen) {
 func TestDrawWritesOnlyChanges(t *testing.T) {
 	c, s := open(t, false)
 	for _, f := range []struct {
-		lines, written, not string // written is among what is written; empty is nothing at all
+		lines, written, not string // written is a part of the output, empty for no output; not is absent from it
 	}{{"one\ntwo", "two", ""}, {"one\ntwo", "", ""}, {"one\nsix", "six", "one"}, {"one", "   ", "one"}, {"漢字漢two", "two", ""}} {
 		before := len(c.bytes())
 		s.draw(strings.Split(f.lines, "\n"))
@@ -147,7 +147,7 @@ func TestDrawWritesOnlyChanges(t *testing.T) {
 	}
 }
 
-// Each role has a look of its own; without colours none.
+// Each role has a style of its own; without colours all look alike.
 func TestStyles(t *testing.T) {
 	roles := []role{plainText, bold, dim, accent, done, warn, bad, struck}
 	frame := ""
@@ -168,7 +168,7 @@ func TestStyles(t *testing.T) {
 	}
 }
 
-// The bytes of terminals are the same keys however they are split into pieces.
+// The bytes of a terminal give the same keys however they are split into pieces.
 func TestKeys(t *testing.T) {
 	const bytes = "q\x1b[A\x1bOB\x1b[1;2C\x1b[D\x1b[H\x1b[4~\x1b[5~\x1b[6~ä漢\r\x7f\x03\x1a\x15\x0c\n\x1b[3~\t\x17\x1b[1;3A" +
 		"\x1b[200~two\x1b[A\nlines\x00\x1b[201~\x1b]52;c;x\ax\x1by"
@@ -195,8 +195,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// What is pasted is typed into the search, as far as it is short, and means nothing
-// elsewhere; and Ctrl-C ends a paste whose end was lost.
+// A paste is typed into the search, up to todo.MaxTitle bytes, and is ignored elsewhere.
+// Ctrl-C quits even in a paste whose end was lost.
 func TestPaste(t *testing.T) {
 	v := &viewer{model: newModel(Options{})}
 	paste := func() (keys string) {
@@ -222,7 +222,7 @@ func TestPaste(t *testing.T) {
 	}
 }
 
-// The terminal is given back also while more comes from it than is read.
+// The terminal is restored even if it has sent more input than is read.
 func TestUnreadInput(t *testing.T) {
 	c, s := open(t, false)
 	c.SendRaw([]byte(strings.Repeat("x", 2000)))
@@ -304,7 +304,7 @@ func FuzzFrame(f *testing.F) {
 			check()
 		}
 		m.opened, m.searching, m.page, m.lists = "one", false, nil, map[string]todo.Snapshot{"one": l}
-		m.standings["one"], m.width = standing(todo.LeftOpen, ""), 2*m.width // so that all of who and when fits
+		m.standings["one"], m.width = standing(todo.LeftOpen, ""), 2*m.width // so that the whole head of a list fits
 		check()
 		m.press("c")
 		check()
@@ -321,8 +321,8 @@ func FuzzFrame(f *testing.F) {
 	})
 }
 
-// hasRaw reports whether a painted text has a rune, roles aside, that a terminal may take
-// for more than a character.
+// hasRaw reports whether a painted text has a rune, except roles, that a terminal may treat
+// as more than a visible character.
 func hasRaw(text string) bool {
 	return strings.ContainsFunc(unpainted(text), func(r rune) bool {
 		return r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200b || r == 0xfeff

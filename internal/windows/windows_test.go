@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(servertest.Main(m)) }
 
-// home returns the folder of the person, as Linux has it.
+// home returns the Linux path of the person's folder under Wine.
 func home() string {
 	return filepath.Join(os.Getenv("WINEPREFIX"), "drive_c", "users", os.Getenv("USER"))
 }
@@ -35,7 +35,7 @@ func run(t *testing.T, in string, command ...string) string {
 	return strings.ReplaceAll(string(out), "\r\n", "\n")
 }
 
-// program runs the program.
+// program runs todo-mcp, built for Windows.
 func program(t *testing.T, in string, args ...string) string {
 	t.Helper()
 	return run(t, in, append([]string{os.Getenv("TODO_PROGRAM")}, args...)...)
@@ -46,8 +46,8 @@ func expect(t *testing.T, printed string, texts ...string) {
 	checktest.Has(t, "printed", printed, texts...)
 }
 
-// What an agent writes over stdio is in the person's folder and is what the commands show;
-// it is one folder, however it is spelled.
+// What an agent writes over stdio is stored in the person's folder, and the commands show it. The folder of a chat is
+// found with either kind of slash and either case of its drive letter.
 func TestProgram(t *testing.T) {
 	expect(t, program(t, "", "version"), "windows/amd64")
 	expect(t, program(t, servertest.Initialize(1, "claude-code")+"\n"+
@@ -64,8 +64,7 @@ func TestProgram(t *testing.T) {
 	expect(t, program(t, "", "show", "--folder", `C:\work\hull\below`), "[ ] #1 Paint")
 }
 
-// install edits the files of clients with the ends of lines that they have, and uninstall
-// leaves them as they were.
+// install keeps the line endings of the clients' files that it edits, and uninstall restores the files.
 func TestInstall(t *testing.T) {
 	before := map[string]string{
 		".cursor/mcp.json":        "{\r\n  \"mcpServers\": {\r\n    \"linear\": {\r\n      \"url\": \"https://x\"\r\n    }\r\n  }\r\n}\r\n",
@@ -104,7 +103,7 @@ func TestInstall(t *testing.T) {
 	checktest.Same(t, "(-before +after)", cmp.Diff(before, left()), "")
 }
 
-// cmd.exe, in which plugins run the hook, runs one of a program whose path has spaces.
+// cmd.exe, in which plugins run the hook, runs the hook of a program whose path has spaces.
 func TestHookInCmd(t *testing.T) {
 	folder := filepath.Join(os.Getenv("WINEPREFIX"), "drive_c", "Program Files", "todo mcp")
 	checktest.Check(t, os.MkdirAll(folder, 0o755))
@@ -118,7 +117,7 @@ func TestHookInCmd(t *testing.T) {
 	expect(t, string(written), `"\"C:/Program Files/todo mcp/todo-mcp.exe\" hook"`)
 	event := `{"session_id":"c","cwd":"C:\\work","hook_event_name":"PostToolUse","tool_name":"TodoWrite","tool_input":` +
 		servertest.Todos("pending", "Called by cmd") + `,"tool_response":{}}`
-	batch := filepath.Join(t.TempDir(), "hook.bat") // Wine makes words of an argument with quotation marks
+	batch := filepath.Join(t.TempDir(), "hook.bat") // Wine splits an argument with quotation marks into words
 	checktest.Check(t, os.WriteFile(batch, []byte("@"+command+"\r\n"), 0o600))
 	run(t, event, os.Getenv("WINE"), "cmd", "/c", batch)
 	expect(t, run(t, "", append(program, "lists")...), "Called by cmd")
@@ -126,7 +125,7 @@ func TestHookInCmd(t *testing.T) {
 	checktest.Fails(t, "the plugin is left", checktest.Err(os.Stat(plugin)))
 }
 
-// A page of `serve` shows what an agent writes, and the agent what a person ticks there.
+// A page of `serve` shows what an agent writes, and the list as Markdown has what a person ticks on that page.
 func TestPanel(t *testing.T) {
 	p := checktest.Must(programtest.Start(t, os.Getenv("TODO_PROGRAM"), t.TempDir(), nil, "serve", "--addr", "127.0.0.1:0", "--store", "memory"))(t)
 	base := checktest.Must(p.URL())(t)

@@ -50,13 +50,13 @@ func Route(e *edge.Edge) {
 // entry is a list or a revision in an answer of several.
 type entry struct {
 	form any   // as JSON; nil if it is left out
-	at   int64 // its place in the order, as ?before= or ?after= says it
+	at   int64 // its place in the order, as in ?before= or ?after=
 }
 
 // lists answers with a page of lists as [render.ListDocument], last changed first, with Seq below ?before=. The first
-// page begins with present chats without a list, whose revision is 0. A list that changes while they are read may be
-// missing. With ?search= the page has only lists that contain that text, and where each has it. With ?history=true it
-// also has lists of which only an earlier revision contains it.
+// page begins with present chats without a list, whose revision is 0. A list that changes during the read may be
+// missing. With ?search= the page has only lists that contain that text, each with the place of the text. With
+// ?history=true it also has lists of which only an earlier revision contains the text.
 func lists(w http.ResponseWriter, r *edge.Request) error {
 	query := r.URL.Query()
 	text := todo.Cut(strings.TrimSpace(query.Get("search")), todo.MaxTitle)
@@ -72,7 +72,7 @@ func lists(w http.ResponseWriter, r *edge.Request) error {
 		if before == math.MaxInt64 && text == "" {
 			chats, _, err := r.Lists.WithChats(r.Context(), nil)
 			for _, c := range chats {
-				if !yield(entry{render.Document(c), math.MaxInt64 - 1}, nil) { // all lists are on the next page
+				if !yield(entry{render.Document(c), math.MaxInt64 - 1}, nil) { // the next page has all lists
 					return
 				}
 			}
@@ -101,7 +101,7 @@ func lists(w http.ResponseWriter, r *edge.Request) error {
 	})
 }
 
-// formOf returns the form of a list in an answer; nil if neither the list nor an earlier revision in said has text.
+// formOf returns the form of a list in an answer; nil if neither it nor its earlier revision in said contains text.
 func formOf(l todo.Snapshot, text string, said map[string]todo.Said) any {
 	if text == "" {
 		return render.Document(l)
@@ -140,7 +140,7 @@ func history(w http.ResponseWriter, r *edge.Request) error {
 		return err
 	}
 	id := r.PathValue("id")
-	// Earlier revisions of a damaged list may be good.
+	// Earlier revisions of a damaged list may be readable.
 	if _, err := r.Lists.Load(r.Context(), id, 0); err != nil && !errors.Is(err, board.ErrDamaged) {
 		return err
 	}
@@ -153,8 +153,8 @@ func history(w http.ResponseWriter, r *edge.Request) error {
 	})
 }
 
-// writePage answers with the first entries: at most ?limit= entries, most bytes, and only entries among the first
-// [maxListed]. If there are more, the header Link has the next page: the parameter name set to the last entry's place.
+// writePage answers with the first entries, limited by ?limit=, to most bytes, and to the first [maxListed] of entries.
+// If there are more, the header Link has the next page: its query parameter called name is the last entry's place.
 func writePage(w http.ResponseWriter, r *edge.Request, most int, name string, entries iter.Seq2[entry, error]) error {
 	limit, err := r.QueryNumber("limit", 0)
 	if err != nil {
@@ -183,23 +183,23 @@ func writePage(w http.ResponseWriter, r *edge.Request, most int, name string, en
 	return edge.WriteJSON(w, http.StatusOK, p.forms)
 }
 
-// page collects revisions as JSON up to its limits, but at least one. The limits bound the memory that a request takes,
-// however long the history is and however many lists there are (BAD-INPUT 60).
+// page collects lists or revisions as JSON up to its limits, but at least one. The limits bound the memory that a
+// request takes, however long the history is and however many lists there are (BAD-INPUT 60).
 type page struct {
-	limit, most int // of revisions, and of bytes
+	limit, most int // limit of forms, and most bytes
 	forms       []json.RawMessage
 	size        int  // in bytes
-	full        bool // another one had no room
+	full        bool // a further form had no room
 }
 
-// newPage returns an empty page with a limit of revisions; 0 means maxListed.
+// newPage returns an empty page with a limit of forms; 0 means maxListed.
 func newPage(limit int64, most int) *page {
 	return &page{limit: int(cmp.Or(min(limit, maxListed), maxListed)), most: most, forms: []json.RawMessage{}}
 }
 
-// add adds the form of a revision.
+// add adds the form of a list or revision.
 func (p *page) add(form any) {
-	data, _ := json.Marshal(form) // cannot fail: no year above 9999 can be stored
+	data, _ := json.Marshal(form) // cannot fail: a year above 9999 would, but cannot be stored
 	if p.full = len(p.forms) >= p.limit || len(p.forms) > 0 && p.size+len(data) > p.most; !p.full {
 		p.forms, p.size = append(p.forms, data), p.size+len(data)
 	}

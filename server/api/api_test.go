@@ -53,8 +53,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// A list is sent again when its agent asks, without an id, since a stream resumes by revisions: it
-// misses none, and sends no more than before. How the list stands then, /api/states says.
+// A list is sent again, without an id, when its agent asks the user. Since a stream resumes by revisions, it still
+// misses none and repeats none. /api/states has the list's state then.
 func TestEventsSayThatAnAgentAsks(t *testing.T) {
 	s, url := servertest.Site(t)
 	ask, other := servertest.Writer(t, url, "tester"), servertest.Writer(t, url, "tester")
@@ -107,7 +107,7 @@ func TestEventsResume(t *testing.T) {
 	stream := servertest.OpenStream(t, "GET", url+"/api/events", "")
 	write("a", "1")
 	stream.Event()
-	last, _, _ := stream.Event() // todos:update, which ends what is sent of a revision
+	last, _, _ := stream.Event() // todos:update, the last event of a revision
 	write("a", "2")
 	write("b", "1")
 	write("a", "3")
@@ -122,8 +122,8 @@ func TestEventsResume(t *testing.T) {
 	checktest.Has(t, "after another store's id", data, `"name":"b"`)
 }
 
-// What is not there, or is no number, is refused. (What is there: testdata/api.txtar of package
-// server.)
+// Unknown lists and revisions, and parameters that are no numbers, are refused. (Answers to good requests:
+// testdata/api.txtar of package server.)
 func TestAPIRefuses(t *testing.T) {
 	s, url := servertest.Site(t)
 	list := servertest.Apply(t, s.Board.As(""), servertest.In("chat"), func(d *todo.Draft) { d.Append("A") }).List.ID
@@ -132,8 +132,8 @@ func TestAPIRefuses(t *testing.T) {
 	}
 }
 
-// A search finds what lists say, and on demand what they said and in which revision; its
-// pages lead through all of them.
+// A search finds texts of the newest revisions and, with ?history=true, of earlier ones, and says which revision has
+// the text. Its pages lead through all lists found.
 func TestSearch(t *testing.T) {
 	s, site := servertest.Site(t)
 	write := func(chat string, texts ...string) {
@@ -251,10 +251,9 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// W2, V4: the stream sends each call exactly once, also one with an operation
-// id and one that changes nothing, to a stream of the same server and of another
-// server in the process (stdio --panel). A stream of another process on the same
-// store (serve beside stdio) is sent those that made a revision.
+// W2, V4: each call, also one with an operation id or one that changes nothing, is sent exactly once to a stream of the
+// same server, and of another server in its process (stdio --panel). A stream of another process on the same store
+// (serve beside stdio) is sent only calls that made a revision.
 func TestStreamSendsEachCallOnce(t *testing.T) {
 	store := storetest.NewMemory()
 	agent := servertest.New(t, store, nil)
@@ -283,7 +282,7 @@ func TestStreamSendsEachCallOnce(t *testing.T) {
 		ids := map[string]string{}
 		for where, stream := range streams {
 			if c.changesNothing && where == elsewhere {
-				continue // what comes next there is the next call
+				continue // that stream's next event is of the next call
 			}
 			start := stream.Data()
 			if stop := stream.Data(); !strings.Contains(start, c.shows) || !strings.Contains(stop, "content_block_stop") {
@@ -303,8 +302,7 @@ func TestStreamSendsBlockBeforeResult(t *testing.T) {
 	calls := s.Board.As("").Calls()
 	defer calls.Close()
 	p := servertest.NewPipe(t, s)
-	// Nobody reads the answer yet, so the server blocks while it writes it. The
-	// call must have been sent by then.
+	// Nobody reads the answer yet, so the server blocks while it writes it. The stream must have the call by then.
 	go p.Send(servertest.Call(1, "write_todos", servertest.Todos("pending", "A")))
 	if came := checktest.Must(calls.Next(t.Context()))(t); came[0].Items[0].Text != "A" {
 		t.Fatalf("W2: %+v", came)
@@ -312,8 +310,8 @@ func TestStreamSendsBlockBeforeResult(t *testing.T) {
 	checktest.Has(t, "the answer", p.Read().Text(), "updated")
 }
 
-// BAD-INPUT 60, W3: the pages of a chat's history lead through its last hundred plans, each message
-// once, also when another list becomes the newest meanwhile.
+// BAD-INPUT 60, W3: the pages of a chat's history have each message of its last hundred plans once, even if another
+// list becomes the newest meanwhile.
 func TestWorkspacePagesOverPlans(t *testing.T) {
 	_, address := servertest.Site(t)
 	one, other := servertest.Writer(t, address, "one"), servertest.Writer(t, address, "other")

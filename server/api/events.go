@@ -17,18 +17,18 @@ import (
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
-// streams are the two event streams, with the events being sent.
+// streams serves the two event streams. Streams that send the same events share their encoded form.
 type streams struct{ sse.Events[eventKey] }
 
 // eventKey identifies the events of a list by its Seq, or of a call by its block id and its number on the stream. Two
-// more fields can change without a new revision: the list's parent, which may be found later, and stood, how often the
-// list was sent again because its agent's state changed.
+// more fields can change without a new revision: the list's parent, which may be found later, and stood, the Seq of the
+// list's chat if the list is sent because that chat changed, else 0.
 type eventKey struct {
 	call, parent  string
 	number, stood int64
 }
 
-// Event names of /api/events. A sub-agent's list has its own, so that readers of the others see main lists only (T8).
+// Event names of /api/events. Sub-agents' lists have their own, so that readers of the others see main lists only (T8).
 const (
 	itemsUpdate = "todos:update" // data is TodoItem[] alone
 	listUpdate  = "list:update"  // data is an update
@@ -50,7 +50,7 @@ type todoItem struct {
 	Status     string `json:"status"`
 }
 
-// todosOf returns the items of a list, with ids if ids is true; not nil.
+// todosOf returns the items of a list, never nil; with the items' ids if the parameter ids is true.
 func todosOf(l todo.Snapshot, ids bool) []todoItem {
 	out := []todoItem{}
 	for _, line := range tools.TodoWriteView().Lines(l.Items) {
@@ -64,7 +64,7 @@ func todosOf(l todo.Snapshot, ids bool) []todoItem {
 }
 
 // events streams changes: those from now on, or those after Last-Event-ID or ?after=. The id of a snapshot's last event
-// is its Seq, since a stream of many lists cannot resume by a revision. Events that only tell a new state of an agent
+// is its Seq, since a stream of many lists cannot resume by a revision. Events that only report an agent's new state
 // have no id. A slow reader skips to the newest revision of each list. ?list= restricts the stream to one list, the
 // next lists of its conversation, and their sub-agents' lists.
 func (s *streams) events(w http.ResponseWriter, r *edge.Request) error {
@@ -96,7 +96,7 @@ func (s *streams) events(w http.ResponseWriter, r *edge.Request) error {
 	})
 }
 
-// run streams what a follower receives: it calls begin, which begins the stream, and then send with each snapshot.
+// run streams the snapshots of a follower: it calls begin, which begins the stream, and then send with each snapshot.
 func run(w http.ResponseWriter, r *edge.Request, f *board.Follower, begin func(*sse.Stream) error,
 	send func(*sse.Stream, todo.Snapshot) error) error {
 	defer f.Close()
@@ -127,8 +127,8 @@ func chainOf(r *edge.Request) (*board.Chain, error) {
 	return r.Lists.Chain(ctx, r.URL.Query().Get("list"))
 }
 
-// catchUp sends the lists that changed after a Seq, and returns the Seq of the last. A Seq above the store's newest comes
-// from another store; then it sends all lists.
+// catchUp sends the lists that changed after a Seq, and returns the Seq of the last. A Seq above the store's newest
+// comes from another store; then catchUp sends all lists.
 func (s *streams) catchUp(stream *sse.Stream, r *edge.Request, after int64, wanted func(todo.Snapshot) bool) (sent int64, err error) {
 	newest, err := find(stream.Context(), r, board.Query{Limit: 1})
 	if err != nil {
@@ -248,7 +248,7 @@ type workspaceAnswer struct {
 		Todos []todoItem `json:"todos"` // null if there is no list, [] if it is empty
 	} `json:"workspace"`
 	Messages []historyMessage  `json:"messages"` // the assistant's
-	History  []json.RawMessage `json:"history"`  // what a front end parses the messages into
+	History  []json.RawMessage `json:"history"`  // the messages as a front end parses them
 }
 
 type historyMessage struct {
@@ -265,8 +265,8 @@ type historyAnswer struct {
 }
 
 // workspace answers with the list with the id or name ?list=, by default the main list that changed last, and with a
-// page of its chat's history: the newest messages below ?before=. The header Link has the page before, if any.
-// Histories are empty when there is no such list.
+// page of its chat's history: the newest messages below ?before=. The header Link has the page of older messages, if
+// any. Histories are empty when there is no such list.
 func workspace(w http.ResponseWriter, r *edge.Request) error {
 	before, err := r.QueryNumber("before", 0)
 	if err != nil {
@@ -289,9 +289,9 @@ func workspace(w http.ResponseWriter, r *edge.Request) error {
 	return edge.WriteJSON(w, http.StatusOK, answer)
 }
 
-// addHistory adds a page of a chat's messages, oldest first, to History, and in a front end's parsed form to Messages.
+// addHistory adds a page of a chat's messages, oldest first, to Messages, and in a front end's parsed form to History.
 // wanted is the id or name of a list that the chat held, newest the list it holds now. Messages are numbered across all
-// lists of the chat; the page has those below before (0: all). more is before for the next page; 0 for none.
+// lists of the chat; the page has those below before (0: all). more is the next page's before; 0 for none.
 func (a *workspaceAnswer) addHistory(r *edge.Request, wanted string, newest todo.Snapshot, before int64) (more int64, err error) {
 	if wanted == newest.List.Name {
 		wanted = newest.List.ID
@@ -323,7 +323,7 @@ func (a *workspaceAnswer) addHistory(r *edge.Request, wanted string, newest todo
 	if before > 0 {
 		all = all[:min(int64(len(all)), before-1)]
 	}
-	p := newPage(0, maxPage/2) // the messages are as large again
+	p := newPage(0, maxPage/2) // the other half is for the messages
 	defer func() {
 		slices.Reverse(p.forms)
 		slices.Reverse(a.Messages)

@@ -71,8 +71,8 @@ func longHistory(t *testing.T, revisions, length int) *weighing {
 	return store
 }
 
-// pageOf reads an answer, and the address in its header Link with a relation;
-// empty when there is none.
+// pageOf returns the body of an answer, and the address that its header Link has for a relation; empty if there is
+// none.
 func pageOf(t *testing.T, address, relation string) (body []byte, linked string) {
 	t.Helper()
 	status, header, text := servertest.Ask(t, http.MethodGet, address, "")
@@ -85,8 +85,7 @@ func pageOf(t *testing.T, address, relation string) (body []byte, linked string)
 	return []byte(text), linked
 }
 
-// walk reads the pages of an answer that lead to each other by a relation, and returns how
-// many there are.
+// walk reads the pages of an answer, each linked from the previous one by a relation, and returns their number.
 func walk(t *testing.T, address, relation string, each func(body []byte)) (pages int) {
 	t.Helper()
 	for ; address != ""; pages++ {
@@ -97,8 +96,8 @@ func walk(t *testing.T, address, relation string, each func(body []byte)) (pages
 	return pages
 }
 
-// BAD-INPUT 60: A GET of a history of 204 revisions of 256 kB → A page of a megabyte, or one
-// larger revision (`/api/lists`: 8 MB); `Link` leads on
+// BAD-INPUT 60: GET of a history of 204 revisions of 256 kB → A page of a megabyte, or one larger revision
+// (`/api/lists`: 8 MB); `Link` names the next
 func TestHistoryIsNeverHeldWhole(t *testing.T) {
 	const revisions, length = 204, todo.MaxText / 4
 	store := longHistory(t, revisions, length)
@@ -113,7 +112,7 @@ func TestHistoryIsNeverHeldWhole(t *testing.T) {
 	} {
 		store.most.Store(0)
 		body, _ := pageOf(t, web.URL+path, "")
-		// The active text of write_todos repeats the text; an item has 200 bytes besides.
+		// The active text of write_todos repeats the text; the rest of an item has 200 bytes.
 		if most := forms * 1000 * (2*length + 200); len(body) > most {
 			t.Errorf("%s answers with %d bytes, more than %d", path, len(body), most)
 		}
@@ -123,7 +122,7 @@ func TestHistoryIsNeverHeldWhole(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 60: the pages are the whole history, each revision once.
+// BAD-INPUT 60: the pages together have each revision of the history once.
 func TestHistoryPages(t *testing.T) {
 	const revisions = 40
 	web := servertest.Serve(t, servertest.New(t, longHistory(t, revisions, 100), nil), nil)
@@ -173,12 +172,12 @@ func (s *inTurn) Find(ctx context.Context, q board.Query) ([]todo.Snapshot, erro
 	s.most.Store(max(s.most.Load(), s.reading.Add(1)))
 	defer s.reading.Add(-1)
 	for range 10_000 {
-		runtime.Gosched() // others come
+		runtime.Gosched() // other requests may begin
 	}
 	return s.Store.Find(ctx, q)
 }
 
-// BAD-INPUT 60: of many requests each of which reads all lists, two do so at a time.
+// BAD-INPUT 60: of many requests that each read all lists, only two read at a time.
 func TestAllListsAreReadByFew(t *testing.T) {
 	for _, path := range []string{"/", "/lists/none", "/api/lists", "/api/states"} {
 		store := &inTurn{Store: storetest.NewMemory()}
@@ -193,7 +192,7 @@ func TestAllListsAreReadByFew(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 60: the pages lead through each list once.
+// BAD-INPUT 60: the pages together have each list once.
 func TestListPages(t *testing.T) {
 	s, base := servertest.Site(t)
 	const lists = 110
@@ -221,8 +220,8 @@ func TestListPages(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 63: More streams than `--max-streams`, or half of it from one address or user; a large
-// change while many are open → 429 with `Retry-After`; encoded once, readers that lag are closed
+// BAD-INPUT 63: More streams than `--max-streams`, or half that from one address or user; a large change while many are
+// open → 429 with `Retry-After`; encoded once, readers that lag are closed
 func TestStreamsShareOneEncoding(t *testing.T) {
 	for path, last := range map[string]string{"/api/events": "event: todos:update", "/api/stream": `data: {"type":"content_block_start"`, "/panel/events": "event: list"} {
 		t.Run(path, func(t *testing.T) {

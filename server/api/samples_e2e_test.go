@@ -38,9 +38,8 @@ func page(t *testing.T, api, html, script string) string {
 
 const planA = `{"todos":[{"content":"Read <b>","activeForm":"Reading","status":"completed"},{"content":"Write","activeForm":"Writing","status":"in_progress"},{"content":"Ship","activeForm":"Shipping","status":"pending"}]}`
 
-// checkSample opens a sample on the list of one chat, which another chat writes beside, and checks
-// that it shows its first state and its changes alone. shown is a script that returns what it
-// shows, a word for the look of each item before its text.
+// checkSample opens a sample on the list of one chat, while another chat writes too, and checks that it shows only that
+// list and its changes. The script shown returns the items on the page: a word for the look of each, then its text.
 func checkSample(t *testing.T, address, api, shown string) {
 	t.Helper()
 	first, second := servertest.Writer(t, api, "one"), servertest.Writer(t, api, "two")
@@ -60,16 +59,15 @@ func checkSample(t *testing.T, address, api, shown string) {
 	servertest.Until(t, ctx, shown+` === 'pending Next|pending Last'`)
 }
 
-// The plain sample of docs/front-ends.md in Chromium.
+// The plain sample of docs/front-ends.md works in Chromium.
 func TestPlainSample(t *testing.T) {
 	_, url := servertest.Site(t)
 	address := page(t, url, "<!doctype html>"+sample(t, "plain.html"), "")
 	checkSample(t, address, url, `[...document.querySelectorAll('#todos li')].map((li) => li.className + ' ' + li.textContent).join('|')`)
 }
 
-// The React sample of docs/front-ends.md in Chromium: the same, and which tools it takes for todo
-// tools. W3: a reload draws the blocks of a chat's history, those of its earlier plans too: a todo
-// block as the list, another tool's as a call.
+// The React sample of docs/front-ends.md works in Chromium, and recognises the names of todo tools. W3: a reload draws
+// the blocks of a chat's history, also of its earlier plans: a todo block as the list, another tool's block as a call.
 func TestReactSample(t *testing.T) {
 	const host = `
 import { createRoot } from 'react-dom/client';

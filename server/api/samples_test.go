@@ -22,9 +22,9 @@ func frontend(t *testing.T, name string) string {
 
 func withoutSpace(code string) string { return regexp.MustCompile(`\s+`).ReplaceAllString(code, "") }
 
-// W2, W4: the samples carry the front-end code of system 1, spaces aside: its
-// reader of the stream, its icons and colours in React, and those in Flutter. The
-// Flutter one is held as text, since no Dart is installed for tests.
+// W2, W4: the samples contain the front-end code of system 1 (testdata/frontend), spaces aside: its reader of the
+// stream, and its icons and colours in React and in Flutter. The Flutter sample is compared only as text, since no Dart
+// is installed for tests.
 func TestSamplesHaveSystem1(t *testing.T) {
 	dart := withoutSpace(sample(t, "flutter.dart"))
 	checktest.Has(t, "W4: the Flutter sample", dart, withoutSpace(frontend(t, "system1.dart")))

@@ -30,7 +30,7 @@ func (a answer) cookie() string {
 	return cookie
 }
 
-// A session of the browser ends with the access token that it began with.
+// A browser's session ends when the access token with which it began expires.
 func TestSessionsEndWithTheirToken(t *testing.T) {
 	i, s := newIssuerSite(t, withClient)
 	in := s.post(t, i.sign(t, map[string]any{"exp": time.Now().Add(time.Minute).Unix()}), "/").is(t, "signing in", http.StatusSeeOther)
@@ -39,7 +39,7 @@ func TestSessionsEndWithTheirToken(t *testing.T) {
 	s.ask(t, "GET /api/lists", "", "Cookie", in.cookie()).is(t, "after the token's end", http.StatusUnauthorized)
 }
 
-// A subject of any characters that can be seen, of as many as OpenID Connect allows, signs in.
+// A user whose subject has any visible characters, up to OpenID Connect's limit of 255 bytes, can sign in.
 func TestLongSubjectsSignIn(t *testing.T) {
 	i, s := newIssuerSite(t, withClient)
 	for subject, want := range map[string]int{
@@ -53,8 +53,7 @@ func TestLongSubjectsSignIn(t *testing.T) {
 	}
 }
 
-// Two users of a team with the same name are two: each has sessions, conversations
-// and a rate of their own.
+// Two users of a team who have the same name are kept apart: each has their own sessions, conversations and rate.
 func TestUsersWithTheSameName(t *testing.T) {
 	i := newIssuer(t)
 	s := newSite(t, &auth.Issuer{URL: i.URL, Audience: audience, TenantClaim: "org"}, func(c *edge.Config) { c.MaxRate = 5 })
@@ -89,8 +88,8 @@ func TestLinksFromOtherSites(t *testing.T) {
 	}
 }
 
-// Failed sign-ins are counted by network, on the page too, and not where nothing was tried: agents
-// behind one address must be told how to sign in. Who has a token is not held up.
+// Failed sign-ins are limited by network, on the sign-in page too. Requests without a token do not count, since agents
+// behind one address must be told how to sign in. A valid token still works.
 func TestWhatFailedSignInsAreLimited(t *testing.T) {
 	s := newSite(t, nil, func(c *edge.Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")} })
 	counted := func(what string, status, least int, ask func(i int) answer) {
@@ -116,7 +115,7 @@ func TestWhatFailedSignInsAreLimited(t *testing.T) {
 	s.ask(t, "GET /api/lists", "", bearer(s.token(t, auth.Token{Name: "ann"}))...).is(t, "a valid token meanwhile", 200)
 }
 
-// BAD-INPUT 63: who may only look cannot take the streams of others.
+// BAD-INPUT 63: a user who may only read cannot use up the streams of others.
 func TestStreamsAreCountedByUser(t *testing.T) {
 	s := newSite(t, nil, func(c *edge.Config) {
 		c.TrustedProxies, c.MaxStreams = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, 4
@@ -130,7 +129,7 @@ func TestStreamsAreCountedByUser(t *testing.T) {
 	servertest.OpenStream(t, "GET", s.URL+"/api/events", "", append(bearer(ann), "X-Forwarded-For", "192.0.2.2")...)
 }
 
-// Past the proxy, where others can read along, only the probes are answered.
+// An address that is not encrypted answers only probes, unless a request comes through the proxy or from this machine.
 func TestPastTheProxy(t *testing.T) {
 	s := newSite(t, nil, func(c *edge.Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")} })
 	token := s.token(t, auth.Token{Name: "ann"})
@@ -148,8 +147,8 @@ func TestPastTheProxy(t *testing.T) {
 	}
 }
 
-// A failure of the issuer is not told as a refusal, and a long way to go on does
-// not break the sign-in.
+// A failure of the issuer gets status 503, not a refusal. A path of 3,200 bytes to return to does not break the
+// sign-in.
 func TestCallback(t *testing.T) {
 	i, s := newIssuerSite(t, withClient)
 	begin := func(to string) (state, cookie string) {
@@ -192,9 +191,9 @@ func TestSubscriptionsAreOfTheirIdentity(t *testing.T) {
 	checktest.Has(t, "34: told of", stream.Data(), `"todo://list"`)
 }
 
-// Below a path of a proxy, which takes it out of requests or leaves it there, a person is led
-// to the page for signing in, back to what they asked for, and out again. The cookie is for
-// that path: another server on the host has its own. No redirect leads to another host.
+// Below a path of a proxy, which may strip the path from requests or keep it, a person is redirected to the sign-in
+// page, then to the requested page, and after signing out to the sign-in page. A path in the public URL is also the
+// cookie's: another server on the host has its own cookie. No redirect leads to another host.
 func TestSignInBelowAPath(t *testing.T) {
 	for name, c := range map[string]struct {
 		strips             bool
@@ -237,7 +236,7 @@ func TestSignInBelowAPath(t *testing.T) {
 	}
 }
 
-// events returns what hosts post of the chat "chat", which mean a list.
+// events returns the events that hosts post about the chat "chat", some of which name a list.
 func events(list string) (all []string) {
 	for _, e := range []string{
 		`"PreToolUse","tool_name":"mcp__todo__TodoWrite","tool_use_id":"toolu_1"`,
@@ -257,9 +256,8 @@ func events(list string) (all []string) {
 	return all
 }
 
-// BAD-INPUT 150: Events with ids of another principal's or member's list, chat, folder or call, of
-// no list, or like ours; a thousand → They count for who says them. A member has 1,000 keys of
-// calls, for an hour
+// BAD-INPUT 150: Events with ids of another principal's or member's list, chat, folder or call, of no list, or in our
+// form; a thousand → They count for their sender only. A member has 1,000 keys of calls, for an hour
 func TestHooksAreOfTheirIdentity(t *testing.T) {
 	s := newSite(t, nil, nil)
 	ann := s.token(t, auth.Token{Name: "ann", Principal: "team"})
@@ -287,7 +285,7 @@ func TestHooksAreOfTheirIdentity(t *testing.T) {
 		for _, event := range events("") {
 			post(token, event)
 		}
-		call("Read for " + name) // what begins after what another one said
+		call("Read for " + name) // ann's list begins after the other user's events
 		before := stand()
 		if !strings.Contains(before, "Read for ") || !strings.Contains(before, string(todo.Working)) {
 			t.Errorf("%s before: %s", name, before)
@@ -304,7 +302,7 @@ func TestHooksAreOfTheirIdentity(t *testing.T) {
 		message := servertest.WithMeta(servertest.Call(2, "update_todo", `{"id":"1","status":"in_progress"}`), `"claudecode/toolUseId":"toolu_1"`)
 		s.ask(t, "POST /mcp", message, in...).is(t, "ann goes on after "+name, 200, "in_progress")
 	}
-	// What one is told once was used up by nobody else.
+	// Nobody else's event used up what ann's agent is told once.
 	post(ann, `{"session_id":"chat","hook_event_name":"Stop"}`).is(t, "ann's turn ends", 200, `"decision":"block"`)
 	post(others["another member"], events(held().List.ID)[3]).is(t, "a list that none of its chats knows", http.StatusNotFound)
 }

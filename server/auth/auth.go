@@ -35,7 +35,7 @@ import (
 // Token is one line of the tokens' file. The text of the token, todo_ID_SECRET, is not stored.
 type Token struct {
 	ID   string `json:"id"`
-	Name string `json:"name"` // what it is for
+	Name string `json:"name"` // what the token is for
 	// Principal owns the lists that the token opens. Empty means the principal of commands on the server's machine.
 	Principal string `json:"principal"`
 	// User is the person who uses the token, as in the issuer's claim sub, so that one person's hooks and agents are
@@ -95,7 +95,7 @@ type Tokens func() ([]Token, error)
 // NewTokens returns the tokens of a file, which need not exist yet, and which other processes may change at any time.
 func NewTokens(path string) Tokens { return func() ([]Token, error) { return ReadTokens(path) } }
 
-// OneToken makes a token that is valid until the process ends, and returns its text.
+// OneToken returns a new token as the only one, valid until the process ends, and its text.
 func OneToken(token Token) (t Tokens, text string) {
 	text = token.generate()
 	return func() ([]Token, error) { return []Token{token}, nil }, text
@@ -110,7 +110,7 @@ func (t *Token) generate() string {
 	return text
 }
 
-// Check returns what a token's text grants; the error may be a [*Refusal]. Its duration does not depend on the
+// Check returns what a token's text grants; the error may be a [*Refusal]. How long it takes does not depend on the
 // secret.
 func (t Tokens) Check(text string, now time.Time) (Grant, error) {
 	rest, ok := strings.CutPrefix(text, tokenPrefix)
@@ -129,7 +129,7 @@ func (t Tokens) Check(text string, now time.Time) (Grant, error) {
 	return token.grant(now)
 }
 
-// Granted returns what the token with an id grants, with the errors of Check.
+// Granted returns the grant of the token with an id; its errors are those of Check.
 func (t Tokens) Granted(id string, now time.Time) (Grant, error) {
 	token, err := t.find(id)
 	if err != nil {
@@ -149,7 +149,7 @@ func (t Tokens) find(id string) (Token, error) {
 	return Token{}, ErrUnknown
 }
 
-// ReadTokens reads a tokens' file; a missing one has no tokens. An error names the invalid line.
+// ReadTokens reads a tokens' file; a missing file has no tokens. An error names the invalid line.
 func ReadTokens(path string) (tokens []Token, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -227,20 +227,20 @@ func change(path string, edit func([]Token) ([]Token, error)) error {
 	return nil
 }
 
-// The scopes of a token. Who may write may also read.
+// The scopes of a token. [ScopeWrite] includes reading.
 const (
 	ScopeRead  = "todos:read"
 	ScopeWrite = "todos:write"
 )
 
-// Grant is what a token entitles to.
+// Grant is the access that a token gives.
 type Grant struct {
 	Identity board.Identity
 	Expires  time.Time // zero means never
 	Token    string    // the id of a token of [Tokens]; empty for an issuer's
 }
 
-// Refusal says why a sign-in is refused. Other errors of this package are not the fault of the one who signs in.
+// Refusal says why a sign-in is refused. Other errors of this package are not the sender's fault.
 type Refusal struct {
 	Status int // 401, or 403 for a known user without access
 	Text   string
@@ -262,12 +262,12 @@ var (
 // Audience are required.
 type Issuer struct {
 	URL      string // of the issuer, as in its metadata
-	Audience string // what access tokens must be for
+	Audience string // the audience that access tokens must have
 	// TenantClaim names a claim with the team that the token's user shares lists with; empty gives each user lists of
 	// their own.
 	TenantClaim string
-	// ClientID and ClientSecret are the panel's at the issuer. Without an id nobody can sign in to the panel with the
-	// issuer; the secret may be empty.
+	// ClientID and ClientSecret identify the panel to the issuer. Without an id nobody can sign in to the panel with
+	// the issuer; the secret may be empty.
 	ClientID, ClientSecret string
 
 	mu       sync.Mutex
@@ -284,8 +284,8 @@ const (
 	keysInterval    = 10 * time.Second
 	firstRequests   = 1 + 5
 	maxIssuerAnswer = 1 << 20 // bytes
-	maxSubject      = 255     // bytes of a user or team, which a cookie has; OpenID Connect's limit of a subject
-	maxQuoted       = 300     // bytes that are logged of an error, which may quote an answer
+	maxSubject      = 255     // bytes of a user or team, kept in a cookie: OpenID Connect's limit of a subject
+	maxQuoted       = 300     // bytes of a logged error, which may quote the issuer's answer
 )
 
 func newClient(l *rate.Limiter) *http.Client {
@@ -372,7 +372,7 @@ func (i *Issuer) Check(ctx context.Context, text string) (Grant, error) {
 }
 
 // keysUnread begins the text of an error of go-oidc if a token was not verified because the issuer's keys could not be
-// read. The rest may quote the token, or have errTooOften, which is no outage.
+// read. The rest may quote the token, or contain errTooOften, which is no outage.
 const keysUnread = "failed to verify signature: fetching keys"
 
 // isAccessToken reports whether a text is a JWT whose header does not say that it is something else, such as
@@ -391,7 +391,7 @@ func isAccessToken(text string) bool {
 	return slices.Contains([]string{"", "jwt", "at+jwt"}, kind)
 }
 
-// panel returns the panel's OAuth client, which has the issuer send people to the address in back, and the parameter
+// panel returns the panel's OAuth client, for which the issuer sends people to the address in back, and the parameter
 // that names the resource of its access tokens (RFC 8707).
 func (i *Issuer) panel(back string) (*oauth2.Config, oauth2.AuthCodeOption, error) {
 	found, err := i.discover()
@@ -403,7 +403,7 @@ func (i *Issuer) panel(back string) (*oauth2.Config, oauth2.AuthCodeOption, erro
 	}, oauth2.SetAuthURLParam("resource", i.Audience), nil
 }
 
-// SignIn returns the address of the issuer's page for signing in. That page sends the person with a code to the
+// SignIn returns the address of the issuer's page for signing in. That page sends the person, with a code, to the
 // address in back (authorization code with PKCE).
 func (i *Issuer) SignIn(back, state, verifier string) (string, error) {
 	panel, resource, err := i.panel(back)
@@ -413,7 +413,7 @@ func (i *Issuer) SignIn(back, state, verifier string) (string, error) {
 	return panel.AuthCodeURL(state, oauth2.S256ChallengeOption(verifier), resource), nil
 }
 
-// Redeem returns what a person who returned with a code is granted; the error may be a [*Refusal].
+// Redeem returns the grant of a person whom the issuer sent back with a code; the error may be a [*Refusal].
 func (i *Issuer) Redeem(ctx context.Context, back, code, verifier string) (Grant, error) {
 	panel, resource, err := i.panel(back)
 	if err != nil {
@@ -429,7 +429,7 @@ func (i *Issuer) Redeem(ctx context.Context, back, code, verifier string) (Grant
 	return i.Check(ctx, token.AccessToken)
 }
 
-// Refused returns the refusal of a person whom the issuer refused; why is the issuer's error code.
+// Refused returns the refusal of a person whom the issuer refused, with the issuer's error code in why.
 func Refused(why string) *Refusal {
 	return &Refusal{http.StatusForbidden, "the sign-in was refused: " + todo.Cut(why, 100)}
 }
@@ -461,7 +461,7 @@ func (i *Issuer) identity(subject string, claims map[string]any) (board.Identity
 	return id, nil
 }
 
-// texts returns the texts of a claim that is one or a list; "" stands for values of other types.
+// texts returns the texts of a claim, which may be one text or a list; "" stands for a value of another type.
 func texts(claim any) (out []string) {
 	list, ok := claim.([]any)
 	if !ok {

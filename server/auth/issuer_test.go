@@ -32,9 +32,9 @@ type issuer struct {
 	key     *ecdsa.PrivateKey
 	kid     atomic.Value // of the key
 	down    atomic.Bool
-	leads   atomic.Value // where to the keys are moved, if anywhere
+	leads   atomic.Value // the address to which /keys redirects, if any
 	fetches atomic.Int64 // of the keys
-	visits  atomic.Int64 // of places that nobody may be led to
+	visits  atomic.Int64 // requests for other paths, where no token may lead the server
 }
 
 func newIssuer(t *testing.T) *issuer {
@@ -68,7 +68,7 @@ func (i *issuer) serve(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-// claims are a valid token's, with changes; nil removes one.
+// claims returns a valid token's claims with changes; a nil value removes a claim.
 func (i *issuer) claims(changes map[string]any) map[string]any {
 	all := map[string]any{"iss": i.URL, "aud": audience, "sub": "u-1", "exp": time.Now().Add(time.Hour).Unix(), "iat": time.Now().Unix(), "scope": "openid todos:read todos:write", "email": "ann@example.com"}
 	maps.Copy(all, changes)
@@ -142,7 +142,7 @@ func TestTokensOfOthers(t *testing.T) {
 	// RFC 9728: a client finds the authorization server from a refusal.
 	s.ask(t, "GET /.well-known/oauth-protected-resource/mcp", "").is(t, "where it leads", 200,
 		`"resource":"`+s.URL+`/mcp"`, `"authorization_servers":["`+i.URL+`"]`, `"scopes_supported":["todos:read","todos:write"]`)
-	// A token says what it is for. Issuers that do not follow RFC 9068 say "JWT", or nothing.
+	// The header typ says what a token is for. Issuers that do not follow RFC 9068 say "JWT", or nothing.
 	for kind, want := range map[string]int{"at+jwt": 200, "application/at+JWT": 200, "JWT": 200, "": 200, "logout+jwt": 401, "secevent+jwt": 401, "dpop+jwt": 401} {
 		header := map[jose.HeaderKey]any{"kid": "first", "typ": kind}
 		if kind == "" {
@@ -163,8 +163,7 @@ func TestTokensOfOthers(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 35: A tenant in an argument, header or query; a token without one, or with two, where
-// one is needed → Ignored; 403
+// BAD-INPUT 35: A tenant in an argument, header or query; a token with none, or two, where one is needed → Ignored; 403
 func TestScopesAndTeams(t *testing.T) {
 	i, s := newIssuerSite(t, func(c *auth.Issuer) { c.TenantClaim = "org" })
 	s.list(t, "team:red", "Red's text")
@@ -198,7 +197,7 @@ func TestScopesAndTeams(t *testing.T) {
 	}
 }
 
-// Who signed in is named in the history by what his token says of him.
+// The history names the user as the token does: by preferred_username, else email, else subject.
 func TestWhoWrote(t *testing.T) {
 	i, s := newIssuerSite(t, nil)
 	for claims, want := range map[string]string{`{"preferred_username":"ann"}`: "ann", `{}`: "ann@example.com", `{"email":null}`: "u-1", `{"email":"a\u001b[2Jb"}`: "a?[2Jb"} {
@@ -212,9 +211,8 @@ func TestWhoWrote(t *testing.T) {
 	}
 }
 
-// Who signed in with the issuer goes on as the same person when another version of the
-// program takes over, and a cookie that names nobody is nobody's: without a principal it
-// would open the lists of the server itself.
+// A person who signed in with the issuer stays the same person when another version of the program takes over. A cookie
+// without a principal is refused: it would open the lists of the server itself.
 func TestCookiesOfAnotherVersion(t *testing.T) {
 	i, s := newIssuerSite(t, nil)
 	key := signed.Key(servertest.Key)
@@ -232,8 +230,8 @@ func TestCookiesOfAnotherVersion(t *testing.T) {
 	s.ask(t, "GET /", "", "Cookie", sign()).is(t, "nobody", http.StatusUnauthorized)
 }
 
-// While the issuer cannot be reached the server says that it is at fault and not
-// the token; keys that it read before go on being good, and new ones are found.
+// While the issuer cannot be reached, the answer is 503, since the server is at fault and not the token. Keys that the
+// server read before stay valid. When the issuer is back, new keys are found.
 func TestIssuerDown(t *testing.T) {
 	i, s := newIssuerSite(t, nil)
 	i.down.Store(true)
@@ -256,8 +254,8 @@ func TestIssuerDown(t *testing.T) {
 	}
 }
 
-// askedAgain asks with a token whose key is new, and again if that is refused: go-oidc may
-// check a token once by the keys that it had just read.
+// askedAgain asks with a token whose key is new, and asks again if that is refused: go-oidc may check a token once with
+// the keys that it had just read.
 func askedAgain(t *testing.T, s *site, token string) answer {
 	a := s.ask(t, "GET /api/lists", "", bearer(token)...)
 	if a.status == http.StatusUnauthorized {
@@ -266,7 +264,7 @@ func askedAgain(t *testing.T, s *site, token string) answer {
 	return a
 }
 
-// BAD-INPUT 31: keys are read from no other host to where the issuer's address leads.
+// BAD-INPUT 31: if the issuer's address for keys redirects to another host, no keys are read there.
 func TestKeysElsewhere(t *testing.T) {
 	i, s := newIssuerSite(t, nil)
 	elsewhere := newIssuer(t)
@@ -278,7 +276,7 @@ func TestKeysElsewhere(t *testing.T) {
 	}
 }
 
-// No token is of an owner or a user with a control character, which a database may not store.
+// A token is refused if its principal or user has a control character, which a database may not store.
 func TestTokenOfOddOwner(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokens")
 	for _, token := range []auth.Token{{Principal: "\x00"}, {User: "u\x00"}} {

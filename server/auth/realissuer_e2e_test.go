@@ -59,8 +59,8 @@ func checkAccessible(t *testing.T, ctx context.Context) {
 	}
 }
 
-// A person signs in to the panel with a real issuer, in a browser, comes back to
-// the page that she wanted, and signs out. The page for it is accessible.
+// In a browser, a person signs in to the panel with a real issuer, comes back to the page that she wanted, and signs
+// out. The sign-in page is accessible.
 func TestSignInWithARealIssuer(t *testing.T) {
 	s := newRealSite(t)
 	s.list(t, "user:ann", "Ann's text")
@@ -86,8 +86,8 @@ func TestSignInWithARealIssuer(t *testing.T) {
 	servertest.Do(t, ctx, chromedp.Focus(`#who button`), servertest.Press(kb.Enter), chromedp.WaitVisible(`#token`))
 }
 
-// Who may only look sees no control that edits; keys and clicks that edit do nothing. Changes of
-// others arrive. When the token is revoked, the open page leads to the one for signing in.
+// A viewer sees no control that edits, and keys and clicks that edit do nothing. Changes by others arrive. When the
+// token is revoked, the open page leads to the sign-in page.
 func TestViewerInABrowser(t *testing.T) {
 	s := newSite(t, nil, nil)
 	viewer := s.token(t, auth.Token{Name: "vic", Principal: "team", Scopes: []string{auth.ScopeRead}})
@@ -122,8 +122,8 @@ func TestViewerInABrowser(t *testing.T) {
 	servertest.Do(t, ctx, chromedp.WaitVisible(`#token`))
 }
 
-// A real MCP client that knows nothing but the server's address finds the issuer, registers there,
-// signs in with PKCE for this server and calls the tools, in the lists of who signed in.
+// A real MCP client that knows only the server's address finds the issuer, registers there, signs in with PKCE for this
+// server, and its tool calls write lists of the person who signed in.
 func TestRealClientSignsIn(t *testing.T) {
 	s := newRealSite(t)
 	const redirect = "http://127.0.0.1:9/callback"

@@ -98,8 +98,8 @@ func (s *site) logged(t *testing.T, want string) {
 	checktest.Has(t, "the log", strings.Join(s.log.Take(), "\n"), want)
 }
 
-// ask sends a request; what is "METHOD /path", and headers alternates names and
-// values. It follows no redirect.
+// ask sends a request and follows no redirect. The parameter what is "METHOD /path"; headers alternates names and
+// values.
 func (s *site) ask(t *testing.T, what, body string, headers ...string) answer {
 	t.Helper()
 	method, path, _ := strings.Cut(what, " ")
@@ -120,8 +120,8 @@ func (s *site) begin(t *testing.T, token string) []string {
 	return append(bearer(token), "Mcp-Session-Id", a.header.Get("Mcp-Session-Id"))
 }
 
-// routes are all routes that show or change something, with a body for those that
-// take one. LIST is a list's id.
+// routes returns all routes that show or change something, each with its body, if it takes one. LIST stands for a
+// list's id.
 func routes() map[string]string {
 	return map[string]string{
 		"GET /": "", "GET /?show=past": "", "GET /today": "", "GET /today.md": "", "GET /lists/LIST": "", "GET /lists/LIST?revision=1": "", "GET /lists/LIST.md": "",
@@ -201,7 +201,7 @@ func TestRequestsOfAnIdentityAreLimited(t *testing.T) {
 	s.ask(t, "GET /api/lists", "", bearer(bob)...).is(t, "another one", 200)
 }
 
-// BAD-INPUT 34, 35: by every route, whatever the request says of tenants.
+// BAD-INPUT 34, 35: every route answers for a foreign list as for an unknown one, whatever tenant a request names.
 func TestIdentitiesAreWalledOff(t *testing.T) {
 	s := newSite(t, nil, nil)
 	ann, bob := s.token(t, auth.Token{Name: "ann"}), s.token(t, auth.Token{Name: "bob"})
@@ -245,8 +245,8 @@ func (s *site) write(t *testing.T, token, text string) answer {
 	return s.ask(t, "POST /mcp", servertest.ModernCall(1, "TodoWrite", servertest.Todos("pending", text)), headers...).is(t, "TodoWrite", 200)
 }
 
-// A session of the older protocol is of who began it: for another one it does not
-// exist, not to call in it, listen to it or end it.
+// A session of the older protocol belongs to the user who began it. For another user it does not exist: a call in it, a
+// stream of it and its end get status 404.
 func TestSessionsAreOfTheirIdentity(t *testing.T) {
 	s := newSite(t, nil, nil)
 	ann, bob := s.token(t, auth.Token{Name: "ann"}), s.token(t, auth.Token{Name: "bob"})
@@ -296,7 +296,7 @@ func TestReadersCannotWrite(t *testing.T) {
 		}
 	}
 	if lines := s.log.Take(); len(lines) != 1 || !strings.Contains(lines[0], "level=INFO") || !strings.Contains(lines[0], "call refused") {
-		t.Errorf("33: logged %q", lines) // one a minute, and no error
+		t.Errorf("33: logged %q", lines) // one line a minute, and no error
 	}
 	for what, message := range map[string]string{
 		"SetTodoList":    servertest.Call(1, "SetTodoList", `{"list_id":"`+list+`"}`),
@@ -319,8 +319,8 @@ func TestReadersCannotWrite(t *testing.T) {
 	s.ask(t, "GET /api/lists/"+list+"/history", "", bearer(viewer)...).is(t, "the API says who", 200, `"user":"wim"`)
 }
 
-// A person pastes a token and has a session in the browser; it ends with the
-// token, after 12 hours, and by signing out. Nobody is led to another server.
+// A person pastes a token and gets a session in the browser. The session ends with the token, after 12 hours, and by
+// signing out. No redirect leads to another server.
 func TestPersonsSignIn(t *testing.T) {
 	s := newSite(t, nil, nil)
 	token := s.token(t, auth.Token{Name: "ann"})
@@ -359,8 +359,8 @@ func TestPersonsSignIn(t *testing.T) {
 	s.ask(t, "GET /", "", "Cookie", cookie).is(t, "after the token was revoked", http.StatusUnauthorized)
 }
 
-// Without TLS browsers send a cookie to every port of the machine. Whoever gets it there
-// cannot use it: it is signed for one browser's address and one of the server.
+// Without TLS browsers send a cookie to every port of the machine. A server on another port cannot use it: it is signed
+// for one address of the browser and one of the server.
 func TestCookiesAreForOneAddress(t *testing.T) {
 	s := newSite(t, nil, func(c *edge.Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")} })
 	token, key := s.token(t, auth.Token{Name: "ann"}), signed.Key(servertest.Key)
@@ -378,7 +378,7 @@ func TestCookiesAreForOneAddress(t *testing.T) {
 	}
 }
 
-// A stream ends soon after its token is revoked or expires, and others go on.
+// A stream ends soon after its token is revoked or expires; streams of other tokens continue.
 func TestStreamsEndWithTheirToken(t *testing.T) {
 	s := newSite(t, nil, func(c *edge.Config) { c.KeepAlive = 10 * time.Millisecond })
 	ann, bob, old := s.token(t, auth.Token{Name: "ann"}), s.token(t, auth.Token{Name: "bob"}), s.token(t, auth.Token{Name: "old", Expires: time.Now().Add(time.Hour)})
@@ -394,8 +394,8 @@ func TestStreamsEndWithTheirToken(t *testing.T) {
 	streams["bob"].Until("still here")
 }
 
-// A tokens' file that cannot be read lets nobody in, says so in the log with the
-// line, and works again when it is mended.
+// While the tokens' file cannot be read, nobody can sign in, and the log names the bad line. When the file is mended,
+// sign-in works again.
 func TestDamagedTokens(t *testing.T) {
 	s := newSite(t, nil, nil)
 	token := s.token(t, auth.Token{Name: "ann"})
@@ -409,8 +409,8 @@ func TestDamagedTokens(t *testing.T) {
 	s.ask(t, "GET /api/lists", "", bearer(token)...).is(t, "mended", 200)
 }
 
-// The file holds no token, is its owner's alone, and refuses what is no token. It may be a
-// link, and who may read it may do so after a change.
+// The tokens' file contains no token's secret, only its owner can read it, and invalid tokens are refused. The file may
+// be a link, and a change keeps its mode.
 func TestTokensFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "folder", "tokens")
 	token := auth.Token{Name: "ann", Principal: "ann", Scopes: []string{auth.ScopeRead}}

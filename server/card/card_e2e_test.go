@@ -106,16 +106,15 @@ func TestAppVariants(t *testing.T) {
 	c.click("fold")
 	c.until(visible + ` === 14 && document.getElementById('fold').ariaExpanded === 'true' && document.activeElement.id === 'fold'`)
 
-	// Why an item is blocked, failed or was cancelled stands beside it, and is not struck out. There is no panel.
+	// Reasons of blocked, failed and cancelled items are shown, not struck out. Without a panel its link is hidden.
 	c.call("TodoWrite", `{todos: [{content: 'Sign', activeForm: 'x', status: 'blocked', reason: 'no <b>key</b>'},
 		{content: 'Pack', activeForm: 'x', status: 'failed', reason: 'disk full'}, {content: 'Tell', activeForm: 'x', status: 'cancelled', reason: 'not wanted'}]}`)
 	c.until(`[...document.querySelectorAll('.why')].map((e) => e.textContent + getComputedStyle(e).textDecorationLine).join() === 'no <b>key</b>none,disk fullnone,not wantednone' && ` +
 		`document.getElementById('panel').hidden`)
 }
 
-// V3: results without structured content, which clients get that would show it
-// to their models, are drawn from their _meta. The page refreshes as well, and
-// structured content counts where there is any.
+// V3: clients that would show structured content to their models get results without it; the page draws these from
+// _meta, and refreshes as well. If a result has structured content, the page draws that.
 func TestAppWithoutStructuredContent(t *testing.T) {
 	c := newChatOf(t, servertest.New(t, nil, func(c *server.Config) { c.List = "one" }), "claude-code")
 	c.mount(``)
@@ -140,9 +139,9 @@ func TestAppWithoutStructuredContent(t *testing.T) {
 	c.rows("pending No list")
 }
 
-// When a host refuses the view tool because it was not listed, the page reads the list's resource
-// instead, with title and time; nothing can be ticked then, nor in a host that has resources alone.
-// It sends no request to a host that offers neither.
+// When a host refuses the view tool because it was not listed, the page reads the list's resource instead, with title
+// and time. Items cannot be ticked then, nor in a host that offers only resources. A host that offers neither gets no
+// request.
 func TestAppRefreshesWithoutTool(t *testing.T) {
 	const noTick = `document.querySelector('.tick') === null`
 	c := newChat(t, servertest.New(t, nil, nil))
@@ -166,7 +165,7 @@ func TestAppRefreshesWithoutTool(t *testing.T) {
 	c.hostUntil(`host.calls.length + host.reads.length === 0`)
 }
 
-// BAD-INPUT 37, 40: ordinary text of every script is unchanged.
+// BAD-INPUT 37, 40: hostile texts are shown as texts, and ordinary text of every writing system is unchanged.
 func TestAppHostileText(t *testing.T) {
 	c := newChat(t, servertest.New(t, nil, nil))
 	hostile := []string{
@@ -208,7 +207,7 @@ type chat struct {
 
 var hostScript []byte
 
-// newChat returns a host whose model is not known to be shown structured content.
+// newChat returns a host that is not known to show structured content to its model.
 func newChat(t *testing.T, s *server.Server) *chat { t.Helper(); return newChatOf(t, s, "claude-ai") }
 
 func newChatOf(t *testing.T, s *server.Server, client string) *chat {
@@ -285,7 +284,7 @@ func (c *chat) expectNoRequests() {
 	if requests := servertest.Eval[string](c.t, c.frame, `[...stopped, ...performance.getEntriesByType('resource').map((e) => e.name)].join()`); requests != "" {
 		c.t.Errorf("the page requested %s", requests)
 	}
-	// An attempt is counted.
+	// Prove that a request would be counted.
 	servertest.Eval[bool](c.t, c.frame, `new Image().src = 'http://127.0.0.1:9/x', true`)
 	c.until(`stopped.length === 1`)
 }

@@ -1,7 +1,6 @@
 //go:build e2e && !race
 
-// The race detector takes most of a minute over all characters and sees nothing of
-// them, so it is left out there.
+// With the race detector, all characters take most of a minute, and it finds nothing here: so this file excludes it.
 
 package card_test
 

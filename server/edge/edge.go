@@ -40,12 +40,12 @@ type Config struct {
 	// Origins are the origins that may send requests besides the server's own.
 	Hosts, Origins []string
 	// PublicURL is where clients reach the server, without a slash at the end: https://host, or https://host/path below
-	// a proxy, which may remove the path or not. If it is empty, each request says the address.
+	// a proxy, which may remove the path or not. If it is empty, each request's Host is the address.
 	PublicURL string
-	// Tokens and Issuer say who sends a request; without either everybody has the server's identity.
+	// Tokens and Issuer identify senders; if both are nil, everybody has the server's identity.
 	Tokens auth.Tokens
 	Issuer *auth.Issuer
-	Key    func() []byte // the secret that signs cookies of who signed in; read once
+	Key    func() []byte // the secret that signs cookies of signed-in people; read once
 	// MaxRate is how many requests a second one identity may send, with bursts of twice as many; 0 means no limit.
 	MaxRate        int
 	TrustedProxies []netip.Prefix // networks of proxies whose X-Forwarded-For is believed
@@ -62,23 +62,23 @@ type Config struct {
 	// page notices within 15 s that it is not live.
 	KeepAlive time.Duration
 	Now       func() time.Time // the clock of sign-in and rates; nil means time.Now
-	Ready     func() error     // why /readyz fails although the store works; nil means that it never does
-	Warn      func() string    // lines for /readyz and the board on what is wrong although calls are answered; may be nil
+	Ready     func() error     // says why /readyz fails although the store works; nil: never
+	Warn      func() string    // warnings for /readyz and the board while calls still work; may be nil
 	Metrics   http.Handler     // answers /metrics; nil means that there is none
 	// Observe gets the duration of each answered request that is no stream. The labels are its method ("_OTHER" for one
 	// unknown to HTTP), its status, and its route, empty for none. Observe may be nil.
 	Observe func(took time.Duration, labels ...string)
-	Drain   time.Duration // how long [Edge.Serve] goes on after it was told to stop
+	Drain   time.Duration // how long [Edge.Serve] continues after it was told to stop
 }
 
 const (
 	// ClientTimeout is the default of [Config.ClientTimeout]: a telephone sends the largest message, a megabyte,
 	// within it.
 	ClientTimeout = 10 * time.Second
-	// stopTimeout is how long requests in progress may take when the server stops (BAD-INPUT 58): two seconds less
-	// than the ten after which service managers and container engines kill.
+	// stopTimeout is how long requests in progress may take when the server stops (BAD-INPUT 58): two seconds less than
+	// the ten after which service managers and container engines kill it.
 	stopTimeout = 8 * time.Second
-	// ServerName is the header Server of every answer, by which another process on this machine recognises who holds
+	// ServerName is the header Server of every answer. By it another process on this machine recognises this server on
 	// a port.
 	ServerName = "todo-mcp"
 )
@@ -192,7 +192,7 @@ func (e *Edge) atRoot(r *http.Request) *http.Request {
 		return r
 	}
 	at, address := *r, *r.URL
-	address.Path, _ = url.PathUnescape(cmp.Or(rest, "/")) // the URL has escaped it
+	address.Path, _ = url.PathUnescape(cmp.Or(rest, "/")) // cannot fail: the URL escaped it
 	address.RawPath, at.URL = rest, &address
 	return &at
 }
@@ -207,7 +207,7 @@ type Trait int
 const (
 	Public Trait = iota // needs no sign-in: requests have the server's identity, so the handler must show no list
 	Page                // links on other sites may lead here
-	Direct              // also answers senders that do not come by the proxy
+	Direct              // also answers senders that bypass the proxy
 	Stream              // has no timeout, so the handler must limit its reads of the store
 )
 
@@ -228,7 +228,7 @@ func (e *Edge) Handle(pattern string, format Format, h Handler, traits ...Trait)
 		var id board.Identity
 		var err error
 		if len(e.config.TrustedProxies) > 0 && !slices.Contains(traits, Direct) {
-			// Nobody on the way can have read what came over TLS, from a trusted proxy or from this machine.
+			// A request over TLS, from a trusted proxy or from this machine cannot have been read on the way.
 			if from := hostOf(r.RemoteAddr); r.TLS == nil && !IsLoopback(from) && !e.isTrusted(from) {
 				err = newError(http.StatusForbidden, "connect through the proxy: this address is not encrypted (see --trusted-proxies)")
 			}
@@ -258,10 +258,10 @@ func (e *Edge) Handle(pattern string, format Format, h Handler, traits ...Trait)
 // Routes returns the patterns of all routes.
 func (e *Edge) Routes() []string { return slices.Clone(e.routes) }
 
-// Stream turns the answer into a stream, calls serve, and closes the stream when serve returns. w must be what the
-// handler was given. The stream also ends with the request, with the edge, and when the client is no longer signed
-// in. An error of serve is logged unless the stream has ended. Stream returns an [*Error] with status 429 when too
-// many streams are open, in all or of this client (BAD-INPUT 63). HEAD is answered with the header alone.
+// Stream turns the answer into a stream, calls serve, and closes the stream when serve returns. w must be the handler's
+// own. The stream also ends with the request, with the edge, and when the client is no longer signed in. An error of
+// serve is logged unless the stream has ended. Stream returns an [*Error] with status 429 when too many streams are
+// open, in all or of this client (BAD-INPUT 63). HEAD is answered with the header alone.
 func (r *Request) Stream(w http.ResponseWriter, serve func(*sse.Stream) error) error {
 	if r.Method == http.MethodHead { // BAD-INPUT 62
 		sse.WriteHeader(w)

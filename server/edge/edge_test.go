@@ -75,8 +75,8 @@ func with(headers ...string) (set []string) {
 	return set
 }
 
-// BAD-INPUT 2: a page of the same host that came without TLS is a foreign one where the server has
-// TLS. Browsers then come with TLS alone, unless the host may have others.
+// BAD-INPUT 2: if the server has TLS, a page of the same host without TLS is foreign. Strict-Transport-Security makes
+// browsers use TLS only, unless the public URL has a port: other ports may lack TLS.
 func TestPagesWithoutTLS(t *testing.T) {
 	for public, lasting := range map[string]string{"https://todo.example": "max-age=15552000", "https://todo.example:8765": ""} {
 		web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *edge.Config) {
@@ -162,7 +162,7 @@ func TestReadyMeansWritable(t *testing.T) {
 	})
 }
 
-// BAD-INPUT 63: half of MaxStreams are one address's. Where one is closed there is room again.
+// BAD-INPUT 63: one address may have half of MaxStreams. When one stream is closed, another may be opened.
 func TestStreamCap(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *edge.Config) {
 		c.MaxStreams, c.TrustedProxies = 3, []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
@@ -195,7 +195,7 @@ func TestStreamCap(t *testing.T) {
 		status = res.StatusCode
 	}
 	one := servertest.Serve(t, servertest.New(t, nil, nil), func(c *edge.Config) { c.MaxStreams = 1 })
-	servertest.OpenStream(t, "GET", one.URL+"/api/events", "") // half of one is one
+	servertest.OpenStream(t, "GET", one.URL+"/api/events", "") // half of one stream counts as one
 }
 
 func newSite(t *testing.T, store board.Store, edit func(*edge.Config)) *edge.Edge {

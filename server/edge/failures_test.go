@@ -57,7 +57,7 @@ func TestStuckStoreTimesOut(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 50: a reader that leaves during a read is no failure.
+// BAD-INPUT 50: a client that disconnects during a read is not logged.
 func TestDisconnectedReaderIsNotLogged(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	store := &servertest.Failing{Store: storetest.NewMemory(), Fault: func(string, string) error { leave(); return context.Canceled }}
@@ -71,8 +71,8 @@ func TestDisconnectedReaderIsNotLogged(t *testing.T) {
 	}
 }
 
-// A failure of the server is one line of the log (BAD-INPUT 50). A quota is a warning; what a person
-// did wrong, or a caller cancelled, is not logged.
+// A failure of the server gets one line in the log (BAD-INPUT 50), and a reached quota a warning. A caller's mistake or
+// cancelled request is not logged.
 func TestFailuresOfAHandler(t *testing.T) {
 	log := &servertest.Log{}
 	e := newSite(t, nil, func(c *edge.Config) { c.Log = log.Logger() })
@@ -109,9 +109,9 @@ func TestFailuresOfAHandler(t *testing.T) {
 	}
 }
 
-// fleet makes lists of all kinds, of which each has a text of its own, and returns the
-// texts by id: one with a sub-agent's list and a change by a person, and others that are
-// worked on, finished, left open, archived and deleted.
+// fleet makes lists of all kinds, each with its own text: main, which has a sub-agent's list and a person's change, and
+// others that are worked on, finished, left open, archived and deleted. It returns the texts by id, without the deleted
+// list, and main's id.
 func fleet(t *testing.T, b *board.Board) (texts map[string]string, main string) {
 	t.Helper()
 	lists := b.As("")
@@ -189,7 +189,7 @@ func ask(t *testing.T, url string) (status int, body string) {
 	checktest.Check(t, err)
 	defer res.Body.Close()
 	isStream := res.Header.Get("Content-Type") == "text/event-stream"
-	enough := func() bool { // the retry line alone, where a stream has nothing to say yet
+	enough := func() bool { // only the retry line, if the stream has no event yet
 		events := strings.Count(body, "\n\n")
 		return isStream && (events > 1 || events == 1 && !strings.Contains(url, "/panel/") && !strings.Contains(url, "after="))
 	}
@@ -202,7 +202,7 @@ func ask(t *testing.T, url string) (status int, body string) {
 	return res.StatusCode, body
 }
 
-// BAD-INPUT 50 and 130, for each read of each request. A list that is damaged or gone takes no other with it.
+// BAD-INPUT 50 and 130 for each read of each request, when it fails. A damaged or missing list hides no other list.
 func TestEachReadThatFails(t *testing.T) {
 	faults := &servertest.Nth{}
 	store := &servertest.Failing{Store: storetest.NewMemory()}
@@ -244,7 +244,7 @@ func TestEachReadThatFails(t *testing.T) {
 	}
 }
 
-// answered is the answer to a request of which one read failed.
+// answered is the answer to a request during which one read failed.
 type answered struct {
 	path       string
 	fault      error
@@ -254,8 +254,8 @@ type answered struct {
 	lines      []string // of the log
 }
 
-// isWhole reports whether the answer has all lists that it has without the fault, but for
-// the one that could not be read.
+// isWhole reports whether the answer has all lists that it has without the fault, except the one that could not be
+// read.
 func (a answered) isWhole(texts map[string]string) bool {
 	for id, text := range texts {
 		if id != a.list && strings.Contains(a.want, text) && !strings.Contains(a.body, text) {
@@ -265,7 +265,7 @@ func (a answered) isWhole(texts map[string]string) bool {
 	return a.status == http.StatusOK && a.lines == nil
 }
 
-// judge says what is wrong with the answer; empty for nothing.
+// judge says what is wrong with the answer; empty if it is right.
 func (a answered) judge(texts map[string]string) string {
 	isOf := a.list != "" && strings.Contains(a.path, a.list)
 	isOne := errors.Is(a.fault, board.ErrNotFound) || errors.Is(a.fault, board.ErrDamaged)
@@ -275,8 +275,8 @@ func (a answered) judge(texts map[string]string) string {
 	switch {
 	case strings.Contains(fmt.Sprint(a.lines), "panic") || a.status == http.StatusInternalServerError:
 		return "a panic"
-	case a.isWhole(texts): // what it read was of no consequence, such as who looked at a list
-	case isOne && a.read != "Load": // of several lists a store leaves out those that it cannot read
+	case a.isWhole(texts): // the read did not matter, such as who looked at a list
+	case isOne && a.read != "Load": // a store leaves out lists that it cannot read
 	case isOne && !isOf:
 		return "others are gone with it"
 	case errors.Is(a.fault, board.ErrNotFound) && a.status == http.StatusNotFound && a.lines == nil:

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Only a request for this machine's own name, and of no foreign page, passes the
-// guard, however its headers are written (BAD-INPUT 1 and 2).
+// Only a request to this machine's own name that comes from no foreign page passes the guard, however its headers are
+// written (BAD-INPUT 1 and 2).
 func FuzzGuard(f *testing.F) {
 	for _, host := range []string{"localhost", "LOCALHOST:80", "127.0.0.1:8765", "[::1]:1", "127.1", "evil.example", "localhost.evil.example", "127.0.0.1.evil.example",
 		"localhost:80@evil.example", "[::ffff:127.0.0.1]:80", "0.0.0.0", "[::1%25eth0]", "[[localhost]]", "", ":80", "todo.internal", "todo.internal:443"} {
@@ -52,8 +52,8 @@ func FuzzGuard(f *testing.F) {
 	})
 }
 
-// isThisMachine is what serves must say, written another way: without port and
-// brackets it is a known name or a loopback address.
+// isThisMachine is the guard's check of the Host, written another way: without port and brackets it is a known name or
+// a loopback address.
 func isThisMachine(host string) bool {
 	host = strings.ToLower(host)
 	if port := strings.LastIndexByte(host, ':'); port >= 0 && (strings.Count(host, ":") == 1 || strings.HasPrefix(host, "[")) && strings.LastIndexByte(host, ']') < port {

@@ -25,7 +25,7 @@ func (e *Edge) guard(r *http.Request, isPage, anyHost bool) error {
 	}
 	origin := r.Header.Get("Origin")
 	// CrossOriginProtection accepts every GET. Lists are private, so a read with an Origin is checked like a write. A
-	// read without one comes from a program, a link, or a page that cannot read the answer: the Sec-Fetch headers tell.
+	// read without one comes from a program, a link, or a page that cannot read the answer: see the Sec-Fetch headers.
 	if origin == "" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 		site := r.Header.Get("Sec-Fetch-Site")
 		foreign := site == "cross-site" || site == "same-site" // same-site may be another port of this machine
@@ -72,10 +72,10 @@ func IsLoopback(address string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// shares limits a resource. It counts what each client holds, which may be half of the limit, and under the name ""
-// what all clients hold together.
+// shares limits a resource. It counts what each client holds, at most half of the limit, and what all clients hold
+// together, under the name "".
 type shares struct {
-	what, limit string // in the text of a refusal
+	what, limit string // words for the text of a refusal
 
 	mu   sync.Mutex
 	held map[share]int
@@ -88,8 +88,8 @@ type share struct {
 	thing  *byte
 }
 
-// take counts size n for a thing until back is called. It returns an error if all clients together would then hold more
-// than most, or one client more than half of most.
+// take counts a thing of size n until the returned function back is called. It returns an error if all clients together
+// would then hold more than the limit most, or one client more than half of it.
 func (s *shares) take(r *Request, thing *byte, n, most int) (back func(), err error) {
 	clients := []string{"", "address " + r.edge.address(r.Request)}
 	if r.Subject != "" { // without sign-in all clients have the same identity
@@ -135,14 +135,14 @@ func (e *Edge) OpenStreams() int {
 	return e.streams.held[share{}]
 }
 
-// rates limits how many events a second each name may have; at once it allows twice as many.
+// rates limits the events of each name to a number a second, with bursts of twice as many.
 type rates struct {
 	perSecond int // 0 means any number
 	now       func() time.Time
 
 	mu      sync.Mutex
 	of      map[string]*rate.Limiter
-	renewed time.Time // when of was emptied
+	renewed time.Time // when the map was emptied last
 }
 
 const maxRates = 100_000 // how many limiters are kept; further names share one

@@ -25,14 +25,14 @@ import (
 type Request struct {
 	*http.Request
 	board.Identity             // who sent it
-	Lists          board.Lists // the identity's
+	Lists          board.Lists // the lists of that identity
 	edge           *Edge
 }
 
 // ReadTimeout returns how long a stream's read of the store may take: as long as a whole request that is no stream.
 func (r *Request) ReadTimeout() time.Duration { return r.edge.config.Timeout }
 
-// Warning returns what is wrong although calls are answered, see [Config.Warn].
+// Warning returns the text of [Config.Warn]; empty for none.
 func (r *Request) Warning() string {
 	if r.edge.config.Warn == nil {
 		return ""
@@ -70,7 +70,7 @@ func (e *Edge) origin(r *http.Request) string {
 }
 
 // InTurn calls read and returns its results. Only two reads run at once, since each may hold very many lists in memory;
-// writing an answer needs no turn. The error may be that no turn came in time.
+// writing an answer needs no turn. If no turn comes in time, it returns the context's error.
 func InTurn[T any](r *Request, read func() (T, error)) (none T, err error) {
 	select {
 	case r.edge.turns <- struct{}{}:
@@ -134,7 +134,7 @@ func (r *Request) ReadJSON(w http.ResponseWriter) ([]byte, *Error) {
 		return nil, tooLarge
 	}
 	a := w.(*answer)
-	body := http.MaxBytesReader(a.ResponseWriter, r.Body, maxDrained) // past the limit that response closes the connection
+	body := http.MaxBytesReader(a.ResponseWriter, r.Body, maxDrained) // a larger body closes the response's connection
 	raw, err := io.ReadAll(io.LimitReader(body, todo.MaxRequest+1))
 	if len(raw) > todo.MaxRequest {
 		_, _ = io.Copy(io.Discard, body)
@@ -168,7 +168,7 @@ type answer struct {
 	edge    *Edge
 	status  int      // 0 means 200
 	stream  bool     // it became a [sse.Stream]
-	request *Request // nil until it is known who asks
+	request *Request // nil until its sender is known
 }
 
 // WriteHeader implements http.ResponseWriter.
@@ -204,7 +204,7 @@ func (a *answer) Write(p []byte) (written int, err error) {
 	}
 }
 
-// within sets the deadline of writes from now on; 0 means none. If setting it fails, the next write fails too.
+// within sets the deadline of writes to timeout from now; 0 means none. If setting it fails, the next write fails too.
 func (a *answer) within(timeout time.Duration) {
 	var deadline time.Time
 	if timeout > 0 {
@@ -223,8 +223,8 @@ func (a *answer) FlushError() error {
 // Unwrap is called by http.ResponseController.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// Write answers with a status and a whole body. w must be what the handler was given. It returns an [*Error] with
-// status 429, and has written nothing, when too much is unread.
+// Write answers with a status and a whole body. w must be the handler's own. If too much is unread, it writes nothing
+// and returns an [*Error] with status 429.
 func Write(w http.ResponseWriter, status int, mediaType string, body []byte) error {
 	if len(body) >= smallAnswer {
 		a := w.(*answer)

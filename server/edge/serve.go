@@ -22,8 +22,8 @@ const (
 	idleTimeout    = 2 * time.Minute
 	maxHeader      = 32 << 10    // bytes (BAD-INPUT 15)
 	writeBuffer    = 64 << 10    // bytes that the system keeps for a client that does not read; more makes no reader faster
-	certificateAge = time.Second // how long the files of a certificate are not read again
-	probeAge       = time.Second // how long it is not tested again whether the store can be written
+	certificateAge = time.Second // the shortest time between two reads of a certificate's files
+	probeAge       = time.Second // the shortest time between two write tests of the store
 )
 
 // connections is a listener that closes idle connections of its server when it can accept no more, so that many open
@@ -83,8 +83,8 @@ func (e *Edge) Serve(ctx context.Context, on net.Listener) error {
 	return err
 }
 
-// LoadCertificate returns a TLS configuration with a certificate and its key in PEM files; nil for no files. Files that
-// change are read again; while that fails, which is logged, the old certificate stays.
+// LoadCertificate returns a TLS configuration with a certificate and its key in PEM files; nil if certFile is empty.
+// Changed files are read again. While reading them fails, which is logged, the old certificate stays.
 func LoadCertificate(certFile, keyFile string, log *slog.Logger) (*tls.Config, error) {
 	if certFile == "" {
 		return nil, nil

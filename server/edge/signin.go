@@ -28,7 +28,7 @@ import (
 func (e *Edge) signIn(r *http.Request) (board.Identity, error) {
 	id, err := e.authenticate(r)
 	if err != nil {
-		if r.Header.Get("Authorization")+r.Header.Get("Cookie") != "" { // else nothing was tried
+		if r.Header.Get("Authorization")+r.Header.Get("Cookie") != "" { // else no sign-in was tried
 			err = cmp.Or(e.countRefusal(r), err)
 		}
 		return board.Identity{}, err
@@ -41,7 +41,7 @@ func (e *Edge) signIn(r *http.Request) (board.Identity, error) {
 
 var errNobody = &auth.Refusal{Status: http.StatusUnauthorized, Text: "sign in: send a bearer token in the header Authorization"}
 
-// authenticate returns who sent a request. It does not read a token in the query (BAD-INPUT 31).
+// authenticate returns the identity that sent a request. It does not read a token in the query (BAD-INPUT 31).
 func (e *Edge) authenticate(r *http.Request) (board.Identity, error) {
 	switch sent := r.Header.Values("Authorization"); len(sent) {
 	case 0:
@@ -85,8 +85,8 @@ func (e *Edge) countRefusal(r *http.Request) error {
 	return newError(http.StatusTooManyRequests, "too many failed sign-ins from this address: wait a second")
 }
 
-// isStillSignedIn reports whether a request would still be answered to its sender. It would not if the token has
-// expired, was revoked, or grants something else.
+// isStillSignedIn reports whether a request's sender is still signed in as the same identity: not if the token has
+// expired, was revoked, or now grants something else.
 func (r *Request) isStillSignedIn(ctx context.Context) bool {
 	if !r.edge.signsIn {
 		return true
@@ -189,8 +189,8 @@ const (
 	sessionLasts, signInLasts = 12 * time.Hour, 10 * time.Minute
 
 	maxRefusals = 10       // failed sign-ins a second of one address
-	maxPath     = 1000     // bytes of the path to go to after signing in, which a cookie has meanwhile
-	maxForm     = 32 << 10 // bytes of a form, which has an access token
+	maxPath     = 1000     // bytes of the path to go to after signing in, kept in a cookie
+	maxForm     = 32 << 10 // bytes of the form with an access token
 	// policy is the Content-Security-Policy of the page.
 	policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
@@ -238,12 +238,12 @@ func (e *Edge) routeSignIn() {
 func (e *Edge) offersIssuer() bool { return e.config.Issuer != nil && e.config.Issuer.ClientID != "" }
 
 func (e *Edge) draw(w http.ResponseWriter, r *Request, status int, to, problem string) error {
-	var page strings.Builder // which does not fail
+	var page strings.Builder // writing to it cannot fail
 	_ = e.signInDocument(r.Root(), localPath(to), problem).Render(&page)
 	return WritePage(w, status, policy, page.String())
 }
 
-// signInDocument returns the page for signing in, which links below root and leads to the path to afterwards.
+// signInDocument returns the page for signing in. Its links begin with root; signing in leads to the path in to.
 func (e *Edge) signInDocument(root, to, problem string) g.Node {
 	button, issuer := "btn main", g.Group(nil)
 	if e.offersIssuer() {
@@ -268,7 +268,7 @@ func (e *Edge) signInDocument(root, to, problem string) g.Node {
 				h.Button(h.Class(button), g.Text("Sign in")))))))
 }
 
-// localPath returns the path to if it is on this server, else "/": a link to the page cannot lead elsewhere.
+// localPath returns the argument to if it is a path of this server, else "/": no link to the page can lead elsewhere.
 func localPath(to string) string {
 	odd := func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }
 	if len(to) > maxPath || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsFunc(to, odd) {
@@ -287,7 +287,7 @@ func (e *Edge) paste(w http.ResponseWriter, r *Request) error {
 	return e.enter(w, r, granted, err, r.PostForm.Get("to"))
 }
 
-// enter sets the cookie of a grant and redirects to the path in to. If err is a refusal, it shows that on the page.
+// enter sets the cookie of a grant and redirects to the path in to. If err is a refusal, the sign-in page shows it.
 func (e *Edge) enter(w http.ResponseWriter, r *Request, granted auth.Grant, err error, to string) error {
 	if refusal, ok := errors.AsType[*auth.Refusal](err); ok {
 		if err := e.countRefusal(r.Request); err != nil {

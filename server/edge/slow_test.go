@@ -24,8 +24,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/sse"
 )
 
-// newLargeSite returns a site whose /large is as much as the largest page of lists, 8 MB:
-// more than the buffers of a connection hold.
+// newLargeSite returns a site whose /large answers with 8 MB, as the largest page of lists: more than the buffers of a
+// connection hold.
 func newLargeSite(t *testing.T, clientTimeout time.Duration) *edge.Edge {
 	t.Helper()
 	e := newSite(t, nil, func(c *edge.Config) { c.ClientTimeout = clientTimeout })
@@ -44,7 +44,7 @@ func askAndStall(t *testing.T, address string) (line string) {
 	return checktest.Must(bufio.NewReaderSize(conn, 16).ReadString('\n'))(t)
 }
 
-// BAD-INPUT 61: the memory of an answer that nobody reads is free again.
+// BAD-INPUT 61: the memory of an answer that nobody reads is freed.
 func TestUnreadAnswersAreGivenUp(t *testing.T) {
 	e := newLargeSite(t, 250*time.Millisecond)
 	const n = 10
@@ -64,7 +64,7 @@ func TestUnreadAnswersAreGivenUp(t *testing.T) {
 	grew("61: still held", 8<<20)
 }
 
-// BAD-INPUT 61: what one client asks for beyond 64 MB is refused until some is read or given up.
+// BAD-INPUT 61: one client's unread answers beyond 64 MB are refused until earlier ones are read or dropped.
 func TestUnreadAnswersOfOneClientAreFew(t *testing.T) {
 	address, stop := serve(t, newLargeSite(t, time.Minute))
 	defer stop()
@@ -78,12 +78,12 @@ func TestUnreadAnswersOfOneClientAreFew(t *testing.T) {
 		}
 	})
 	t.Run("later", func(t *testing.T) {
-		for !strings.Contains(askAndStall(t, address), "200") { // those of the subtest before have ended
+		for !strings.Contains(askAndStall(t, address), "200") { // until the answers of the first subtest are dropped
 		}
 	})
 }
 
-// BAD-INPUT 61, 63: the system keeps little of an answer; nothing else bounds that.
+// BAD-INPUT 61, 63: the system's buffers hold little of an unread answer; no other limit covers them.
 func TestUnreadAnswersStayOutOfTheSystem(t *testing.T) {
 	e := newSite(t, nil, func(c *edge.Config) { c.ClientTimeout = 250 * time.Millisecond })
 	taken := make(chan int, 1)
@@ -163,7 +163,7 @@ func testSlowRequests(t *testing.T, address string) {
 func serveTLS(t *testing.T, writeTimeout time.Duration, route func(*edge.Edge)) (address string) {
 	t.Helper()
 	own := httptest.NewUnstartedServer(nil)
-	own.StartTLS() // it has a certificate
+	own.StartTLS() // makes a certificate
 	t.Cleanup(own.Close)
 	e := newSite(t, nil, func(c *edge.Config) {
 		c.ClientTimeout, c.TLS = writeTimeout, &tls.Config{Certificates: own.TLS.Certificates}
@@ -187,8 +187,8 @@ func isLate(t *testing.T, address, path string) {
 	}
 }
 
-// The bound on how long a client may take to read does not end, over HTTP/2, an
-// answer that the server still works at, nor a stream on which nothing happens.
+// Over HTTP/2, the client timeout ends neither an answer that the server still works on, nor a stream on which nothing
+// happens.
 func TestHTTP2OutlivesTheClientTimeout(t *testing.T) {
 	const bound = 300 * time.Millisecond // a busy machine takes long to shake hands
 	address := serveTLS(t, bound, func(e *edge.Edge) {
@@ -212,8 +212,8 @@ func TestHTTP2OutlivesTheClientTimeout(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 61: A client that does not read its stream or answer → It is closed when 256 kB take
-// over 10 s. Of one client 64 MB wait, of all 128: else 429
+// BAD-INPUT 61: A client that does not read its stream or answer → It is closed when 256 kB take over 10 s. 64 MB wait
+// per client, 128 in all: else 429
 func TestHTTP2UnreadAnswers(t *testing.T) {
 	const n = 20
 	ended := make(chan error, n)
@@ -245,7 +245,7 @@ func TestHTTP2UnreadAnswers(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 58: a server that stops answers the calls in hand, over HTTP/2 too, however long they take.
+// BAD-INPUT 58: a stopping server still answers calls in progress, over HTTP/2 too, even past the client timeout.
 func TestHTTP2CallsInHandAreAnswered(t *testing.T) {
 	begun := make(chan *edge.Edge, 1)
 	address := serveTLS(t, time.Second, func(e *edge.Edge) {

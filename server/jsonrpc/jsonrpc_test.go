@@ -52,7 +52,7 @@ func TestRefusalsCarryTheirID(t *testing.T) {
 	}
 }
 
-// mcp-go gets what Read read and nothing else, and a tool call without its arguments.
+// mcp-go gets only what Read has read, and a tool call without its arguments.
 func TestBrief(t *testing.T) {
 	for _, c := range []struct{ message, arguments, brief string }{
 		{`{"id":1,"method":"tools/call","params":{"arguments" : {"a":{"arguments":{}}} ,"name":"x"}}`, `{"a":{"arguments":{}}}`,
@@ -73,8 +73,8 @@ func TestBrief(t *testing.T) {
 	}
 }
 
-// mcp-go understands each message that Read accepts as Read does. When Read refuses a message, it
-// returns a valid id or none, and its error quotes nothing of the message.
+// mcp-go and Read understand each accepted message alike. When Read refuses a message, it returns a valid id or none,
+// and its error quotes nothing of the message.
 func FuzzMessage(f *testing.F) {
 	for name, message := range servertest.BadMessages() {
 		if !strings.Contains(name, "deep") { // 400 kB each

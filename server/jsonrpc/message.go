@@ -25,18 +25,18 @@ import (
 
 const (
 	maxID     = 256      // bytes of an id, which an open stream keeps
-	maxListen = 64 << 10 // bytes of subscriptions/listen: a hundred URIs of 200 bytes, and more than as much beside
+	maxListen = 64 << 10 // bytes of subscriptions/listen: over twice the size of a hundred URIs of 200 bytes
 )
 
-// Message is what the transports use of a message before they pass it to mcp-go.
+// Message has the parts of a message that the transports use before they pass it to mcp-go.
 type Message struct {
 	Method    string          // empty for a response
 	ID        json.RawMessage // nil for a notification
 	Protocol  string          // the protocol version that _meta names; empty for none
 	Modern    bool            // that version has no sessions
-	Arguments json.RawMessage // of a tools/call request, if they are an object
+	Arguments json.RawMessage // those of a tools/call request, if they are an object
 	Brief     json.RawMessage // the message for mcp-go, which parses it several times: with {} for the Arguments
-	Params    json.RawMessage // as they stand in Brief; nil for none
+	Params    json.RawMessage // the params as in Brief; nil for none
 }
 
 // Decode decodes params, and ignores values of another type, which mcp-go refuses.
@@ -75,8 +75,8 @@ type envelope struct {
 var lone = jsontext.AllowInvalidUTF8(true)
 
 // Read reads a message of at most [todo.MaxRequest] bytes. It must be one JSON object of valid UTF-8 with nothing after
-// it and no key twice at any depth (BAD-INPUT 16, 21 and 81). With an error Read returns the method and the id if they
-// came before it.
+// it and no key twice at any depth (BAD-INPUT 16, 21 and 81). If a message is refused, Read returns its method and id,
+// if they came before the error.
 func Read(raw []byte) (m Message, refused *Error) {
 	var e envelope
 	var into any = &e
@@ -107,7 +107,7 @@ func Read(raw []byte) (m Message, refused *Error) {
 	return m, nil
 }
 
-// check returns why a message is refused whose envelope was read with err.
+// check returns why a message is refused; nil if it is not. err is the error of reading its envelope.
 func check(raw []byte, e envelope, m Message, err error) *Error {
 	switch syntax, _ := errors.AsType[*jsontext.SyntacticError](err); {
 	case len(raw) > todo.MaxRequest:
@@ -141,7 +141,7 @@ var objects = map[string]int{
 
 const everyLevel = 2
 
-// readParams reads from the params what the transports use, and writes them anew: without the arguments of a tool, and
+// readParams reads the params that the transports use, and writes all params anew: without the arguments of a tool, and
 // with {} for each [] that should be an object (BAD-INPUT 163).
 func (m *Message) readParams(e *envelope) *Error {
 	var params, meta map[string]jsontext.Value
@@ -152,7 +152,7 @@ func (m *Message) readParams(e *envelope) *Error {
 	}
 	for name, value := range params {
 		for known := range objects {
-			if name != known && strings.EqualFold(name, known) { // mcp-go would take it for that one
+			if name != known && strings.EqualFold(name, known) { // mcp-go ignores case
 				return Refuse(mcp.PARSE_ERROR, "a param differs from %q only in case", known)
 			}
 		}
@@ -189,7 +189,7 @@ func object(v jsontext.Value, levels int) jsontext.Value {
 }
 
 // checkID returns an error unless an id is missing, a string of at most maxID bytes, or an integer between -2^53 and
-// 2^53, which a float64 has exactly. 7.0 is an integer: some clients have floats only, and the answer repeats the
+// 2^53, which float64 represents exactly. 7.0 is an integer: some clients have floats only, and the answer repeats the
 // number.
 func checkID(id json.RawMessage) *Error {
 	if len(id) > maxID {

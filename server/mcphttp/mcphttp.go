@@ -35,10 +35,10 @@ type handler struct {
 	ended map[string]bool // session ids that clients ended, in this process
 }
 
-// maxEnded is how many ended sessions are remembered. When it is reached they are forgotten, and their ids valid again.
+// maxEnded is how many ended sessions are remembered. At that number all are forgotten, and their ids are valid again.
 const maxEnded = 10_000
 
-// Route adds /mcp to an edge, and /mcp/, which people also write: clients follow no redirect of a POST.
+// Route adds /mcp to an edge, and also /mcp/, which some people write: clients follow no redirect of a POST.
 func Route(e *edge.Edge, s *server.Server) {
 	h := &handler{server: s, key: sync.OnceValue(s.SessionKey), ended: make(map[string]bool)}
 	e.Handle("/mcp", jsonRPC, h.serve, edge.Stream)
@@ -54,8 +54,8 @@ func jsonRPC(w http.ResponseWriter, status int, text string) {
 type exchange struct {
 	*edge.Request
 	message jsonrpc.Message // zero except for POST
-	peer    server.Peer     // its session is set after the check
-	purpose string          // for which a session id is signed: the session of this principal and subject
+	peer    server.Peer     // [handler.check] sets its session
+	purpose string          // what a session id is signed for: a session of this principal and subject
 	modern  bool            // the request uses the sessionless protocol
 }
 
@@ -245,8 +245,8 @@ func (h *handler) get(w http.ResponseWriter, x *exchange) error {
 	})
 }
 
-// claims are what a session id says of the session. The id is signed for its [exchange.purpose]: so it stays valid after a restart
-// and on every replica with the same key, needs no memory and cannot be forged.
+// claims are what a session id says of the session. The id is signed for its [exchange.purpose]. So it stays valid
+// after a restart and on every replica with the same key, needs no memory and cannot be forged.
 type claims struct {
 	Nonce   string `json:"n"`
 	Client  string `json:"c,omitempty"`

@@ -23,8 +23,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// A slash behind /mcp is the same address, also with a query: what begins there goes on here,
-// and the named list is the one of the query.
+// /mcp/ is the same address as /mcp, also with a query: a session that begins at one continues at the other, and both
+// use the list that the query names.
 func TestSlashBehindMCP(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
 	id := servertest.NewSession(t, web.URL+"/mcp/?list=work", "tester")
@@ -52,8 +52,7 @@ func TestHTTPBodies(t *testing.T) {
 		checktest.Check(t, err)
 		servertest.Is(t, "8: "+name, 413, `"id":null`)(status, nil, answer)
 	}
-	// Of a larger body the server reads nothing, or no more than 8 MiB, so that
-	// a client could not send it whole.
+	// Of a larger body the server reads nothing, or at most 8 MiB: a client cannot send it whole.
 	host := strings.TrimPrefix(web.URL, "http://")
 	chunk := strings.Repeat(" ", 8<<20+1)
 	for name, rest := range map[string]string{
@@ -142,8 +141,8 @@ func TestHTTPSameRequestID(t *testing.T) {
 	}
 }
 
-// A stream of subscriptions/listen ends with its answer also as the server stops: the
-// client knows then that nothing more comes.
+// When the server stops, a stream of subscriptions/listen still ends with its answer, which tells the client that
+// nothing more comes.
 func TestHTTPListenIsAnsweredAtTheEnd(t *testing.T) {
 	h := servertest.Handler(t, servertest.New(t, nil, nil), nil)
 	web := httptest.NewServer(h)
@@ -173,7 +172,7 @@ func TestHTTPClientGone(t *testing.T) {
 			host, session, len(body), body)
 	}
 	whole := len(request(0))
-	for sent := range whole/7 + 20 { // at last the whole request, and gone before the answer
+	for sent := range whole/7 + 20 { // in the end the whole request, without reading the answer
 		c := checktest.Must(net.Dial("tcp", host))(t)
 		_, _ = io.WriteString(c, request(sent)[:min(7*sent, whole)])
 		c.Close()
@@ -201,7 +200,7 @@ func TestHTTPClientGone(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 42: in the address and in the header.
+// BAD-INPUT 42: bad list names in the query and in the header Todo-List.
 func TestHTTPListNames(t *testing.T) {
 	_, base := servertest.Site(t)
 	id := servertest.NewSession(t, base+"/mcp", "tester")
@@ -270,14 +269,14 @@ func TestHTTPSessionsSurviveRestart(t *testing.T) {
 	servertest.Is(t, "after a restart", 200, `Todo list:\n- [pending] A"`)(
 		servertest.Post(t, after.URL+"/mcp", servertest.Call(2, "SetTodoList", `{}`), "Mcp-Session-Id", id))
 	_, _, body := servertest.Post(t, after.URL+"/mcp", `{"jsonrpc":"2.0","id":3,"method":"tools/list"}`, "Mcp-Session-Id", id)
-	if strings.Count(body, `"inputSchema"`) != 1 || strings.Contains(body, `"outputSchema"`) { // Codex is listed none
+	if strings.Count(body, `"inputSchema"`) != 1 || strings.Contains(body, `"outputSchema"`) { // Codex gets no schema
 		t.Errorf("the client is unknown after a restart: %s", body)
 	}
 	servertest.Is(t, "end", 200)(servertest.Ask(t, "DELETE", after.URL+"/mcp", "", "Mcp-Session-Id", id))
 	servertest.Is(t, "ended", 404)(servertest.Post(t, after.URL+"/mcp", servertest.Call(4, "SetTodoList", `{}`), "Mcp-Session-Id", id))
 }
 
-// BAD-INPUT 14: whatever version initialize names in _meta. (mcp-go keeps 10 kB for each, for ever.)
+// BAD-INPUT 14, whatever version initialize names in _meta. (mcp-go keeps 10 kB for each session, for ever.)
 func TestHTTPAbandonedSessionsUseNoMemory(t *testing.T) {
 	url := servertest.Serve(t, servertest.New(t, nil, nil), nil).URL + "/mcp"
 	const version = `"io.modelcontextprotocol/protocolVersion":`
@@ -296,7 +295,7 @@ func TestHTTPAbandonedSessionsUseNoMemory(t *testing.T) {
 		begin(2000)
 		grew("14: version "+name, 4<<20)
 	}
-	// One whose header names the sessionless protocol begins nothing.
+	// An initialize whose header names the sessionless protocol begins no session.
 	status, header, body := servertest.Post(t, url, servertest.WithMeta(servertest.Initialize(1, "tester"), version+`"`+servertest.Modern+`","io.modelcontextprotocol/clientCapabilities":{}`),
 		servertest.ModernHeaders("initialize", "")...)
 	if status != 404 || header.Get("Mcp-Session-Id") != "" || !strings.Contains(body, "-32601") {
@@ -304,8 +303,8 @@ func TestHTTPAbandonedSessionsUseNoMemory(t *testing.T) {
 	}
 }
 
-// The list of a session is left open when the session ends or makes no call for
-// half an hour, unless it has a stream.
+// The list of a session counts as left open when the session has ended, or has had neither a call nor a stream for half
+// an hour.
 func TestHTTPPresence(t *testing.T) {
 	var ahead atomic.Int64
 	later := func(d time.Duration) { ahead.Add(int64(d)) }
@@ -348,8 +347,8 @@ func TestStreamsBeginWithoutTheStore(t *testing.T) {
 	servertest.OpenStream(t, "GET", web.URL+"/mcp", "", "Mcp-Session-Id", id)
 }
 
-// The stream of a session begins with an id, from 2025-11-25 on, and every message on it has one:
-// without, a client may give up the session when the stream has ended a few times.
+// The stream of a session begins with an id, from 2025-11-25 on, and every message on it has one: without ids, a client
+// may give up the session after the stream has ended a few times.
 func TestStreamsHaveIDs(t *testing.T) {
 	for version, primed := range map[string]bool{"2025-11-25": true, "2025-06-18": false} {
 		web := servertest.Serve(t, servertest.New(t, nil, nil), nil)

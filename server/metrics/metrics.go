@@ -1,4 +1,4 @@
-// Package metrics times a server's work for Prometheus.
+// Package metrics measures for Prometheus how long a server's work takes.
 //
 // Names follow the OpenTelemetry conventions for MCP and HTTP, spelled as in Prometheus; the server's own begin with
 // todo_. No label has list content, or a value that a client made up: the number of series is bounded.
@@ -25,8 +25,8 @@ import (
 // Metrics are the measurements of one process. They are safe for concurrent use, but all gauges must be added before
 // the first scrape.
 type Metrics struct {
-	// MCP and HTTP time answered requests, for server.Config and edge.Config. Store times operations of a store as a
-	// [store.Observer].
+	// MCP and HTTP measure how long answered requests took, for server.Config and edge.Config. Store measures
+	// operations of a store as a [store.Observer].
 	MCP, HTTP, Store func(took time.Duration, labels ...string)
 
 	parts []func(*page) // each writes metrics
@@ -48,12 +48,12 @@ func New(version string) *Metrics {
 	m.Store = operations.observe
 	m.Gauge("todo_build_info"+labelled([]string{"version"}, version), "Always 1; the label says which version runs.", func() float64 { return 1 })
 	m.Gauge("go_goroutines", "How many goroutines there are.", func() float64 { return float64(runtime.NumGoroutine()) })
-	// An alert only notices the first write that a quota refuses if the series exists before it.
+	// An alert notices the first write that a quota refuses only if the series existed before that write.
 	operations.series[values{"update", store.Outcome(board.ErrStoreFull)}] = &series{}
 	return m
 }
 
-// Gauge adds a value that is read at each scrape. read must not wait for others.
+// Gauge adds a value that is read at each scrape. The function read must not block.
 func (m *Metrics) Gauge(name, help string, read func() float64) {
 	m.parts = append(m.parts, func(p *page) { p.value(name, "gauge", help, read()) })
 }
@@ -135,7 +135,7 @@ func labelled(labels []string, values ...string) string {
 	return "{" + strings.Join(pairs, ",") + "}"
 }
 
-// process writes metrics of the process from Linux's /proc, and leaves out what cannot be read.
+// process writes metrics of the process from Linux's /proc, and leaves out those that cannot be read.
 func (p *page) process() {
 	if stat, err := os.ReadFile("/proc/self/stat"); err == nil {
 		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // after the program's name

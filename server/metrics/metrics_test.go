@@ -21,8 +21,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// Requests of MCP and HTTP and calls of the store are counted under the names of
-// the conventions, with how they ended, in both eras.
+// MCP and HTTP requests and store operations are counted by outcome, under the names of the conventions, in both eras
+// of the protocol.
 func TestMetrics(t *testing.T) {
 	_, _, base := measured(t, storetest.NewMemory())
 	id := servertest.NewSession(t, base+"/mcp", "tester")
@@ -46,7 +46,7 @@ func TestMetrics(t *testing.T) {
 	)(servertest.Ask(t, http.MethodGet, base+"/metrics", ""))
 }
 
-// BAD-INPUT 28: a call that its client cancels or leaves is no failure, in metrics and log.
+// BAD-INPUT 28: a call that its client cancels or leaves does not count as a failure in metrics and log.
 func TestCancelledCalls(t *testing.T) {
 	for name, cancel := range map[string]func(base, session string, hangUp func()){
 		"cancels": func(base, session string, _ func()) {
@@ -97,8 +97,8 @@ func failed(m *metrics.Metrics) string {
 	return text
 }
 
-// Only a failure of the server's own is an error of the log, and has the type for which there
-// is an alert: none of what a caller did.
+// Only the server's own failures are logged as errors and have the error type -32603, for which there is an alert. A
+// caller's mistakes have neither.
 func TestWhoseFailureACallIs(t *testing.T) {
 	for err, want := range map[error]struct {
 		kind, level string

@@ -23,25 +23,25 @@ import (
 )
 
 const (
-	cardsOfGroup, rowsOfGroup = 6, 8 // how many lists of a section the board shows as cards, and then as rows
-	cardsOfBoard              = 24   // how many cards the board has
-	maxCards                  = 90   // how many cards the page of a project has: about a megabyte
-	maxRows                   = 200  // how many rows of one kind a page has
+	cardsOfGroup, rowsOfGroup = 6, 8 // how many lists of a section the board shows as cards, and how many more as rows
+	cardsOfBoard              = 24   // how many cards the board has at most
+	maxCards                  = 90   // how many cards a project's page has at most: about a megabyte
+	maxRows                   = 200  // how many rows a section of a page has at most
 )
 
 type boardPage struct {
 	frame
-	warning  string // what is wrong with the store, a line each
+	warning  string // the store's problems, each on a line
 	nothing  Node   // a text in place of lists
 	sections []section
 	quiet    Node   // the idle chats without a list
-	older    string // the address of the next page
-	more     Node   // a link to what else may be found
+	older    string // the address of the page with earlier lists
+	more     Node   // a link to lapsed lists, or to a search in earlier revisions
 }
 
 type section struct {
 	id, name, note, href string
-	unit                 string // follows the number of its lists
+	unit                 string // the text after the number of its lists
 	cards, rows          Group
 	more                 int // how many lists are left out; moreHref shows them
 	moreHref             string
@@ -73,15 +73,15 @@ func (g section) draw() Node {
 			If(g.more > 0, Li(A(Class("all"), Href(g.moreHref), Textf("Show %d more", g.more)))))))
 }
 
-// groups are all groups of lists that a page may show, by the parts of the board.
+// groups has all groups of lists that a page may show, sorted into the parts of the board.
 type groups struct {
 	account.Board
 	drawing
-	many    bool          // there are more lists than were read
-	seq     int64         // the newest Seq of the lists
-	version string        // a digest of each group's place and question, the same on every server
+	many    bool          // there may be more lists than were read
+	seq     int64         // the highest Seq of the lists
+	version string        // a digest of each group's place and question (the same on every server), or of greeting's text
 	waits   int           // how many lists wait for a person
-	took    time.Duration // how long it took to read them
+	took    time.Duration // how long it took to read the groups
 }
 
 // readBoard reads the groups that a page may show.
@@ -122,7 +122,7 @@ type kind struct {
 	lists                  []account.Group
 }
 
-// kinds returns all kinds; the first is the board.
+// kinds returns all kinds. The first has the active lists, and the board as its page.
 func (s groups) kinds() []kind {
 	return []kind{
 		{"active", "play", "Active", "./", "", "", s.Active},
@@ -243,7 +243,7 @@ func (page *boardPage) add(s groups, k kind, limit int) {
 	rows := s.rows(k.lists[:min(n, limit)])
 	g := section{id: k.show, name: k.name, note: k.note, rows: rows, more: max(n-limit, 0), moreHref: k.href}
 	hasOld := k.lists[n-1].Updated().Before(s.now.AddDate(0, 0, -1))
-	switch isWhole := g.more == 0 || page.show == k.show; { // the script acts on the rows of the page alone
+	switch isWhole := g.more == 0 || page.show == k.show; { // the button's script acts only on rows of the page
 	case k.show == "finished" && isWhole:
 		g.act = Button(Class("link small"), Attr("data-clear"), Text("Clear finished"))
 	case k.show == "left" && isWhole && hasOld:
@@ -264,8 +264,8 @@ func summary(active []account.Group) string {
 		render.Some(n[todo.Waiting], "waiting for you", "waiting for you"), render.Some(n[todo.Working], "working", "working"), render.Some(n[todo.Idle], "idle", "idle"))
 }
 
-// projectSections returns the active lists by project, the one with the newest list first: at most room cards in all,
-// and of each project at most cards cards and rows rows.
+// projectSections returns a section for each project with active lists, in the order of [account.Board.Projects].
+// Together they have at most "room" cards; each has at most "cards" cards and "rows" rows.
 func projectSections(r *edge.Request, s groups, room, cards, rows int) (out []section, err error) {
 	for _, p := range s.Projects() {
 		fs := p.Groups
@@ -289,8 +289,8 @@ func projectSections(r *edge.Request, s groups, room, cards, rows int) (out []se
 	return out, nil
 }
 
-// complete replaces the excerpts in a group by whole lists. A list that was deleted meanwhile stays an
-// excerpt, and so does a damaged one: isDamaged is true then (BAD-INPUT 130).
+// complete replaces the excerpts in a group by whole lists. A list that was deleted meanwhile or is damaged stays an
+// excerpt; isDamaged reports whether a list is damaged (BAD-INPUT 130).
 func complete(r *edge.Request, f *account.Group) (isDamaged bool, err error) {
 	lists := f.Lists()
 	for i := range lists {
@@ -307,8 +307,8 @@ func complete(r *edge.Request, f *account.Group) (isDamaged bool, err error) {
 	return isDamaged, nil
 }
 
-// firstSteps draws, on a server without lists, how to connect a client: on the server's machine by this
-// program, elsewhere by the server's address.
+// firstSteps draws how to connect a client to a server without lists: always by the server's address, and on the
+// server's own machine also by this program.
 func firstSteps(r *edge.Request) Node {
 	address, here := r.Site()+"/mcp", edge.IsLoopback(r.Host)
 	return Div(Class("start"), ID("empty"), Raw(mark), H2(Class("title"), Text("Connect your first agent")),
@@ -343,9 +343,9 @@ func toType(purpose, text string) Node {
 }
 
 const (
-	pastRows   = 60   // how many lists a page of past lists or of a search has
+	pastRows   = 60   // how many lists a page of past lists or of a search has at most
 	scanPage   = 200  // how many lists are read at a time
-	maxScanned = 4000 // how many one request looks through; then the page links to the earlier ones
+	maxScanned = 4000 // how many lists one request looks through; then the page links to earlier lists
 )
 
 // search returns the lists whose title, items, project or agent match, the last changed first.
@@ -372,11 +372,11 @@ func search(r *edge.Request, s groups, query string) (page boardPage, err error)
 	return page, err
 }
 
-// addFound adds at most pastRows of the lists that keep accepts, the last changed first, in a section for each day. It
-// begins below the Seq in the address, and adds a link to the next lists. With history it also adds lists of which only
-// an earlier revision has query. It holds only one page of lists in memory, and returns how many it added.
+// addFound adds at most pastRows lists for which keep(list) is true, the last changed first, in a section for each day.
+// It begins below the Seq in ?before=, and links to the next lists. If history is true, it also adds lists with query
+// in an earlier revision only. It has only scanPage lists in memory at a time, and returns how many lists it added.
 func (page *boardPage) addFound(r *edge.Request, s groups, query string, history bool, keep func(todo.Snapshot) bool) (rows int, err error) {
-	before, err := r.QueryNumber("before", math.MaxInt64) // in the order of Seq from the first page on
+	before, err := r.QueryNumber("before", math.MaxInt64) // set on the first page, too, so that the order is that of Seq
 	if err != nil {
 		return 0, err
 	}
@@ -416,8 +416,8 @@ func (page *boardPage) addFound(r *edge.Request, s groups, query string, history
 	return rows, nil
 }
 
-// addRow adds a list to the section of its day, which it makes if the last section is of another day. It marks query in
-// the row. left is the text with query in an earlier revision; zero if the newest revision matches.
+// addRow adds a list to the section of its day, and begins that section if the last one is of another day. It marks
+// query in the row. left has the text with query in an earlier revision; it is zero if the newest revision matches.
 func (page *boardPage) addRow(s groups, f account.Group, query string, left todo.Said) {
 	day := dayOf(f.Updated(), s.now)
 	if n := len(page.sections); n == 0 || page.sections[n-1].name != day {

@@ -36,7 +36,7 @@ func drawn(n Node) string {
 	return b.String()
 }
 
-// card draws an active list for a board, with notes on it.
+// card draws an active list as a card of a board, with notes on the card.
 func (d drawing) card(f *account.Group, notes ...Node) Node {
 	l, progress := f.Main, f.Progress()
 	items, more := cardItems(f)
@@ -54,7 +54,7 @@ func (d drawing) card(f *account.Group, notes ...Node) Node {
 			If(progress.Done > 0, A(Href(listHref(l.List.ID, 0)), Textf("%d done", progress.Done), glyph("right")))))
 }
 
-// apartFrom draws when a list began, if d.apart has it. If d.apart is nil, the script keeps what the page shows.
+// apartFrom draws the time in d.apart at which a list began. If d.apart is nil, the script keeps the time on the page.
 func (d drawing) apartFrom(l todo.Snapshot) Node {
 	return Span(ID("apart-"+l.List.ID), Class("small"), If(d.apart == nil, Attr("data-keep")), Text(strings.TrimRight(" "+d.apart[l.List.ID], " ")))
 }
@@ -68,12 +68,12 @@ func (d drawing) subLine(f *account.Group, s todo.Snapshot) Node {
 	ended := map[todo.State]string{todo.Finished: "done", todo.InVain: "failed"}[f.States[s.List.ID].State]
 	at := cmp.Or(ended, d.at(&account.Group{Main: s, States: f.States}))
 	progress := s.Progress()
-	progress.Failed = 0 // the group shows them all
+	progress.Failed = 0 // only the group's own progress shows failed items
 	agent := El("bdi", Text(render.Safe(todo.Cut(s.List.Agent, 60))))
 	return Group{glyph("sub"), B(agent), formatted(at, Class("cut")), progressOf(progress, "/")}
 }
 
-// at says what the agent asks, or at which item the list is; empty if no item is open.
+// at returns the agent's question or, without one, the list's current item; empty if no item is open.
 func (d drawing) at(f *account.Group) string {
 	if text := asked(f); text != "" {
 		return text
@@ -97,7 +97,7 @@ func (d drawing) cardItem(v itemView) Node {
 			If(v.beside != "", span("why small", formatted(v.beside)))), d.took(v))
 }
 
-// row draws a list as a line, with query marked in the title and in match. A revision above 0 is where match is from.
+// row draws a list as a line, with query marked in the title and in match. match is from revision if that is above 0.
 func (d drawing) row(f *account.Group, query, match string, revision int64) Node {
 	l, progress := f.Main, f.Progress()
 	var at Node
@@ -151,7 +151,7 @@ func takenUp(f *account.Group) (command, open string) {
 	return render.ResumeCommand(f.Main), strings.Join(ids, " ")
 }
 
-// inline matches the `code` and **bold** of models, as card.js does.
+// inline matches `code` and **bold** as models write them; card.js matches the same.
 var inline = regexp.MustCompile("`([^`]+)`|\\*\\*([^*\\s](?:[^*]*[^*\\s])?)\\*\\*")
 
 // rich draws a text with query marked. If query is empty, it draws the text's `code` and **bold** instead.
@@ -173,7 +173,7 @@ func rich(text, query string) (parts Group) {
 	return append(parts, Text(text[end:]))
 }
 
-// formatted draws a rich text in an element that isolates its direction.
+// formatted draws a text as [rich] does, in a bdi element, which isolates its direction.
 func formatted(text string, attributes ...Node) Node {
 	return El("bdi", Group(attributes), rich(text, ""))
 }
@@ -205,7 +205,7 @@ func (d drawing) ago(t time.Time) Node {
 	return Time(DateTime(t.UTC().Format(time.RFC3339)), Title(full), Attr("data-ago"), Text(spaced(render.When(t, d.now))))
 }
 
-// took draws how long an item has been in progress, or was; an empty element if that is not known.
+// took draws how long an item has been, or was, in progress; an empty element if that is not known.
 func (d drawing) took(v itemView) Node {
 	switch {
 	case v.Started.IsZero():
@@ -217,9 +217,9 @@ func (d drawing) took(v itemView) Node {
 	return span("took")
 }
 
-// button draws a button by which the script sends an edit.
+// button draws a button; when a person clicks it, the script sends the edit.
 func button(e todo.Edit, content ...Node) Node {
-	data, _ := json.Marshal(e) // an edit always has a JSON
+	data, _ := json.Marshal(e) // an edit can always be encoded
 	return Button(Type("button"), Data("edit", string(data)), Group(content))
 }
 
@@ -274,21 +274,21 @@ func readGroup(ctx context.Context, lists board.Lists, id string) (account.Group
 	return account.Of(main, subs, states), err
 }
 
-// placeOf returns a digest of what decides a group's place on the board. A change of the digest moves the group.
+// placeOf returns a digest of the facts that decide a group's place on the board. When it changes, the group moves.
 func placeOf(f *account.Group, now time.Time) string {
 	state := f.State()
 	today := state.Ended() && !f.Updated().Before(todo.Midnight(now))
 	return todo.Digest(fmt.Sprint(state, f.Main.Archived, today, f.Main.List.Workspace))[:12]
 }
 
-// itemView is an item with what is drawn beside it.
+// itemView is an item with the texts that are drawn beside it.
 type itemView struct {
 	todo.Item
 	rests       bool   // no agent works on the list, so the item's time does not run
-	later       bool   // it waits for the end of the turn
-	beside      string // its priority, who does it, and what it waits for, safe to show
+	later       bool   // the item waits for the end of the turn
+	beside      string // its priority, due date, owner and the items that it waits for, safe to show
 	yours       string // a person's edits that the agent has not seen
-	change, was string // what a revision changed, and the text before
+	change, was string // the item's change in a revision, and its text before
 }
 
 // short returns the beginning of a text, safe to show on a card or row.
@@ -298,7 +298,7 @@ func titleOf(l todo.Snapshot) string { return short(l.Title()) }
 
 func agentOf(l todo.Snapshot) render.Agent { return render.AgentOf(account.Client(l)) }
 
-// asked returns the question of an agent of the group; empty for none.
+// asked returns the question that an agent of the group asks; empty if none asks.
 func asked(f *account.Group) string {
 	l, asks, ok := f.Asks()
 	if !ok {
@@ -311,8 +311,8 @@ func laterOf(i todo.Item) itemView {
 	return itemView{Item: i, rests: true, later: true, yours: "after this turn"}
 }
 
-// cardItems returns the items on a list's card: those in progress, failed or blocked, ready, and waiting for
-// others; and how many open items it leaves out.
+// cardItems returns the items on a list's card: those in progress, failed or blocked, ready, waiting for other items,
+// and waiting for the end of the turn. more is how many open items it leaves out.
 func cardItems(f *account.Group) (items []itemView, more int) {
 	at, _ := f.Main.At()
 	rests := f.States[f.Main.List.ID].State.Rests()
@@ -366,7 +366,7 @@ func dayOf(t, now time.Time) string {
 
 var homeFolder = regexp.MustCompile(`^(/home/[^/]+|/Users/[^/]+|/root)(/|$)`)
 
-// projectOf returns the name of a folder's project, the path to show, and the address of its page.
+// projectOf returns the name of a folder's project, the folder's path to show, and the address of the project's page.
 func projectOf(folder string) (name, path, href string) {
 	name = cmp.Or(render.Safe((todo.List{Workspace: folder}).Project()), "No folder")
 	return name, render.Safe(homeFolder.ReplaceAllString(folder, "~$2")), "./?project=" + url.QueryEscape(folder)

@@ -52,8 +52,8 @@ func page(t *testing.T, url string) string {
 	return html
 }
 
-// Cards and rows of one project that read alike say when they began, also after one of them alone
-// is drawn anew; a branch that is not main stands beside the agent or the project.
+// Cards of one project that read alike show when their lists began. A branch that is not main
+// stands beside the agent, and makes a card read otherwise.
 func TestListsThatReadAlike(t *testing.T) {
 	store := storetest.NewMemory()
 	s := servertest.New(t, store, nil)
@@ -74,8 +74,8 @@ func TestListsThatReadAlike(t *testing.T) {
 	checktest.Same(t, "the branch is said", strings.Count(html, ">retry<"), 1)
 }
 
-// element returns what is between a tag with an id and the next one of the same
-// name that ends.
+// element returns the HTML from the tag with an id to the next closing tag of the
+// same name.
 func element(t *testing.T, html, tag, id string) string {
 	t.Helper()
 	found := regexp.MustCompile(`(?s)<` + tag + ` [^>]*id="` + id + `".*?</` + tag + `>`).FindString(html)
@@ -85,9 +85,9 @@ func element(t *testing.T, html, tag, id string) string {
 	return found
 }
 
-// A list that its chat left behind is a row on the board, with where it stopped
-// and when it was last written, and says on its own page how it is taken up again.
-// Nothing on it is happening now, and no time runs.
+// A list that its chat left behind is a row on the board, with the item where it
+// stopped and the time of its last write. Its own page says how to take it up
+// again. No time runs on the row or the page.
 func TestPanelShowsWhatWasLeftOpen(t *testing.T) {
 	now := time.Now()
 	s := servertest.New(t, nil, nil)
@@ -116,8 +116,8 @@ func TestPanelShowsWhatWasLeftOpen(t *testing.T) {
 	has(t, element(t, html, "article", "card-"+second), "data-run", "Working")
 }
 
-// A page goes on after all that it shows: also after lists that an import wrote last and
-// that are older than others.
+// A page follows changes after the highest Seq that it shows, even if that is the Seq of a
+// list that an import wrote last and that is older than others.
 func TestPanelGoesOnAfterWhatItShows(t *testing.T) {
 	store := storetest.NewMemory()
 	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
@@ -131,8 +131,8 @@ func TestPanelGoesOnAfterWhatItShows(t *testing.T) {
 	has(t, regexp.MustCompile(`<main[^>]*`).FindString(page(t, web.URL)), fmt.Sprintf(`data-seq="%d"`, newest.Seq))
 }
 
-// The time of a list that rests ends with its last change, and no item took "0 s". What a
-// bar says is one text: beside it there is a gap.
+// The time of a list that rests ends with its last change, and the page gives no time for an
+// item of "0 s". A bar's text is one element, since a bar has gaps between its elements.
 func TestPanelTimesWhatRests(t *testing.T) {
 	later := time.Now().Add(9 * 24 * time.Hour)
 	web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *edge.Config) { c.Now = func() time.Time { return later } })
@@ -143,13 +143,13 @@ func TestPanelTimesWhatRests(t *testing.T) {
 	has(t, html, "<dt>Time</dt><dd><bdi>0\u202fs</bdi>", `id="left"><span>Left open, <bdi>next: C</bdi>. The prompt`)
 }
 
-// drawn is the data of an event.
+// drawn is the data of a "list" event.
 type drawn struct {
 	ID     string
 	Pieces map[string]string
 }
 
-// sent returns the next event of a list's own page.
+// sent returns the name and data of the next event of a list's own page.
 func sent(stream *servertest.Events) string {
 	_, name, data := stream.Event()
 	return name + " " + data
@@ -164,7 +164,7 @@ func nextDrawn(t *testing.T, stream *servertest.Events) (d drawn) {
 	return d
 }
 
-// follow opens the stream of a page and reads its first event.
+// follow opens the stream of a page and returns the version in its first event.
 func follow(t *testing.T, url string) (stream *servertest.Events, version string) {
 	t.Helper()
 	stream = servertest.OpenStream(t, "GET", url, "")
@@ -173,7 +173,7 @@ func follow(t *testing.T, url string) (stream *servertest.Events, version string
 	return stream, greeted(t, stream)
 }
 
-// greeted returns the version that the page of a stream is told to show next.
+// greeted returns the version to show in the stream's next event, which must be "hello".
 func greeted(t *testing.T, stream *servertest.Events) string {
 	t.Helper()
 	var hello struct{ Process, Version string }
@@ -190,8 +190,8 @@ func shown(t *testing.T, url string) string {
 	return regexp.MustCompile(`data-version="([^"]*)"`).FindStringSubmatch(page(t, url))[1]
 }
 
-// When a chat takes up another list, the open board is told to show the list that it
-// left behind elsewhere, once; a page that shows nothing but that list is sent it.
+// When a chat takes up another list, an open board is told once to load again, and then
+// shows the list left behind as a row; an open page of that list is sent the list.
 func TestPanelSendsWhatWasLeftOpen(t *testing.T) {
 	_, base := servertest.Site(t)
 	earlier, _, end := inSession(t, base)
@@ -213,9 +213,9 @@ func TestPanelSendsWhatWasLeftOpen(t *testing.T) {
 	has(t, sent(own), "list ", "Left open")
 }
 
-// A page says which version it shows, and a stream which one it should show: a
-// page learns from the difference that a process has ended, or that a list was
-// taken up again, before it could follow and while it follows.
+// A page has the version that it shows, and its stream the version that it should
+// show: they differ after the process of a list's chat ends. When the list is taken
+// up again, the stream sends the list, and the version is the first one again.
 func TestPanelSendsWhatDiffers(t *testing.T) {
 	store := storetest.NewMemory()
 	s := servertest.New(t, store, nil)
@@ -235,8 +235,8 @@ func TestPanelSendsWhatDiffers(t *testing.T) {
 	}
 }
 
-// A sub-agent's list leaves the main list's card when it is archived, and a main
-// list the board; open items on an archived list keep nothing open.
+// An archived sub-agent's list leaves the main list's card, and an archived main
+// list leaves the board. Open items of an archived list have no running time.
 func TestPanelHidesArchivedLists(t *testing.T) {
 	s, base := servertest.Site(t)
 	send := servertest.Sender(t, base, "tester")
@@ -271,7 +271,7 @@ func TestPanelHidesArchivedLists(t *testing.T) {
 	has(t, page(t, base), "!Laying the keel")
 }
 
-// leftOpen serves lists that were left open as many days ago as their ids say.
+// leftOpen serves a list "leftN" for each number N of days: the list was left open N days ago.
 func leftOpen(t *testing.T, days ...int) (url string) {
 	t.Helper()
 	store := storetest.NewMemory()
@@ -285,9 +285,9 @@ func leftOpen(t *testing.T, days ...int) (url string) {
 	return servertest.Serve(t, servertest.New(t, store, nil), nil).URL
 }
 
-// A list that was left open says on its row and its page which command resumes its chat, and
-// offers to tick what is open. Above all of them stands what archives the older ones, where
-// there is one that is older than a day.
+// A list that was left open offers, on its row and its page, the command that resumes its
+// chat, and to tick its open items. Above the rows stands a button that archives older lists,
+// if a list is older than a day.
 func TestPanelOffersToTakeUp(t *testing.T) {
 	url := leftOpen(t, 0, 2, 8, 9, 40)
 	html := page(t, url+"/?show=left")
@@ -298,7 +298,7 @@ func TestPanelOffersToTakeUp(t *testing.T) {
 	has(t, page(t, leftOpen(t, 0)), "!data-older")
 }
 
-// handed is a list with an agent that keeps to its plan, and a person.
+// handed is a list that an agent writes, always with the same plan, and that a person edits.
 type handed struct {
 	t     *testing.T
 	list  string // its address
@@ -317,7 +317,7 @@ func (h handed) edit(body string) {
 	servertest.Is(h.t, "it is answered", 200)(servertest.Post(h.t, h.list+"/edit", body))
 }
 
-// insist lets the agent write its plan until it has overridden the person.
+// insist lets the agent write its plan until the plan overrides the person's edits.
 func (h handed) insist() {
 	for range todo.MaxRepeats + 1 {
 		h.write()
@@ -335,8 +335,8 @@ func (h handed) item(id string) string {
 	return item
 }
 
-// The page says of each change that it waits to be seen, is seen, or is overridden, of
-// items, of the order, of the title and of revisions. What is overridden comes back.
+// The page says whether a person's edit waits to be seen, is seen or is overridden: beside
+// items, the order, the title and revisions. An overridden edit can be brought back.
 func TestPanelSaysWhatBecameOfAPersonsEdit(t *testing.T) {
 	h := newHanded(t)
 	const back = `data-edit="{&#34;do&#34;:&#34;back&#34;,&#34;id&#34;:&#34;2&#34;}" class="link back small" title="Ship it &lt;now&gt;" aria-label="Bring back: Ship it &lt;now&gt;">Bring back</button>`
@@ -367,8 +367,8 @@ func TestPanelSaysWhatBecameOfAPersonsEdit(t *testing.T) {
 	has(t, page(t, h.list), "!is overridden", "yours, waits to be seen")
 }
 
-// What an agent insists on against what a person added and deleted is said on the page, and one
-// click makes it the person's again.
+// When an agent leaves out an item that a person added, or keeps an item that the person deleted,
+// the page says so, and one click brings the person's edit back.
 func TestPanelBringsBackAdditionsAndDeletions(t *testing.T) {
 	h := newHanded(t)
 	h.edit(`{"do":"remove","id":"2"}`)
@@ -390,8 +390,8 @@ func TestPanelBringsBackAdditionsAndDeletions(t *testing.T) {
 	has(t, page(t, h.list), "!Bring back", "!Ship</bdi>", "<bdi>Call &lt;Ben&gt;</bdi>")
 }
 
-// What waits is seen as soon as the agent knows, also by a call that changes nothing:
-// an open page is told.
+// A waiting edit is seen as soon as a call tells the agent of it, even a call that
+// changes nothing, and an open page shows that.
 func TestPanelTellsWhatWasRead(t *testing.T) {
 	h := newHanded(t)
 	h.edit(`{"do":"text","id":"2","text":"Ship it"}`)
@@ -402,9 +402,9 @@ func TestPanelTellsWhatWasRead(t *testing.T) {
 	stream.Until("your words, seen")
 }
 
-// The page of a mirrored list has no controls for its items, and says why; what an
-// edit that is sent nevertheless is answered says so, too. It can be renamed, put away
-// and deleted.
+// The page of a mirrored list has no controls for its items, and says why. An edit of an
+// item that is sent nevertheless is refused for the same reason. The list can be renamed,
+// archived and deleted.
 func TestPanelMirrored(t *testing.T) {
 	s, base := servertest.Site(t)
 	list := base + "/lists/" + mirror(t, s, func(d *todo.Draft) {
@@ -439,7 +439,7 @@ func TestPanelMirrored(t *testing.T) {
 	}
 }
 
-// mirror changes a list that mirrors one of Claude Code's own.
+// mirror changes a list that mirrors a list of Claude Code's own todo tool.
 func mirror(t *testing.T, s *server.Server, change func(d *todo.Draft)) todo.Snapshot {
 	t.Helper()
 	w := servertest.In("mirror:a")
@@ -447,9 +447,9 @@ func mirror(t *testing.T, s *server.Server, change func(d *todo.Draft)) todo.Sna
 	return servertest.Apply(t, s.Board.As(""), w, change)
 }
 
-// A card shows what can be begun before what waits for something, for what that waits, and who
-// has which step, where several agents work on one list. The description of a pull request says
-// for what an item waits, too.
+// The card of a list on which several agents work shows ready items before waiting items, for
+// which item an item waits, and which agent has which item. The description of a pull request
+// also says for which item an item waits.
 func TestCardOfSeveralAgents(t *testing.T) {
 	s, base := servertest.Site(t)
 	w := servertest.In("a")

@@ -27,7 +27,7 @@ type listPage struct {
 	drawing
 	items   []itemView
 	at      todo.Snapshot // the revision that is shown
-	changes []revision    // what the revisions around at changed
+	changes []revision    // the changes of each revision around the shown one
 	shown   int           // the index of at in changes
 	edits   account.Edits
 	unseen  int  // how many of a person's edits the agent has not seen
@@ -35,7 +35,7 @@ type listPage struct {
 	inTurn  bool // new items may wait for the end of the turn
 }
 
-// list serves a list's page, with ?revision= its history; with .md after the id the list as markdown.
+// list serves a list's page; with ?revision=, a page of its history; with .md after the id, the list as markdown.
 func (p *Panel) list(w http.ResponseWriter, r *edge.Request) error {
 	id, isMarkdown := strings.CutSuffix(r.PathValue("id"), ".md")
 	revision, err := r.QueryNumber("revision", 0)
@@ -80,8 +80,8 @@ func (p *Panel) edit(w http.ResponseWriter, r *edge.Request) error {
 	}{render.Document(out.After), out.Changed})
 }
 
-// pageOf returns the page of a list as it stands, or at a revision above 0 of its history. If that is not
-// kept any more, it shows the next one.
+// pageOf returns the page of a list as it stands or, if revision is above 0, at that revision of its history. If that
+// revision is not kept any more, the page shows the next one.
 func (p *Panel) pageOf(ctx context.Context, lists board.Lists, f account.Group, revision int64) (*listPage, error) {
 	l := f.Main
 	page := &listPage{Group: f, drawing: drawing{now: p.now()}, past: revision > 0}
@@ -125,8 +125,8 @@ func (page *listPage) addItems(saw todo.Snapshot) {
 
 const maxSubItems = 50 // how many items of a sub-agent's list the page of its main list shows
 
-// longList is the number of items from which browsers lay out only the visible ones. A class says so, since
-// a counting selector would count all items at each change.
+// longList is the number of items from which on browsers lay out only the visible items. The page marks a long list
+// with a class, since a CSS selector that counts items would count all of them at each change.
 const longList = 200
 
 func (page *listPage) addFrame() {
@@ -203,7 +203,7 @@ func (page *listPage) unseenBar() Node {
 		button(todo.Edit{Do: todo.EditUndo, From: page.edits.Saw, Seen: page.Main.Revision}, Class("link end"), Text("Undo"+all)))
 }
 
-// overridden draws a bar about a person's edit of an item, or of the order if item is empty, that the agent overrode.
+// overridden draws a bar about a person's edit that the agent overrode: of an item, or of the order if item is empty.
 func overridden(id, item, name string, text Node, mayComeBack bool) Node {
 	return Div(Class("bar overridden"), ID(id), glyph("you"), Span(text), If(mayComeBack,
 		button(todo.Edit{Do: todo.EditBack, Item: item}, Class("link end back"), Aria("label", "Bring back"+name), Text("Bring back"))))
@@ -223,7 +223,7 @@ func (page *listPage) leftBar() Node {
 		span("end", If(command != "", button("command", "Copy command")), If(open != "", button("finish", "Done"))))
 }
 
-// item draws an item as it stands, or with what a revision changed.
+// item draws an item as it stands, or with its change in a revision.
 func (page *listPage) item(v itemView) Node {
 	title, isFixed := render.Safe(v.Title()), page.past || v.later || page.Main.List.Mirrored
 	tick, to, say := span("tick", glyph(string(v.Status))), todo.Completed, "Tick"
@@ -285,7 +285,7 @@ func (page *listPage) sub(s todo.Snapshot) Node {
 		P(Class("small"), A(Class("link"), Href(listHref(s.List.ID, 0)), Text("Open its list"))))
 }
 
-// side draws what stands beside the items: facts, actions, and the log of revisions, the newest first.
+// side draws the column beside the items: facts, actions, and the log of revisions, the newest first.
 func (page *listPage) side() Node {
 	l, href := page.Main, listHref(page.Main.List.ID, 0)
 	label, head, query, keys := "About this list", "History", "", Node(nil)
@@ -350,9 +350,9 @@ func (page *listPage) facts() Node {
 	return Dl(facts)
 }
 
-const maxTicks, logRows = 120, 7 // how many revisions the timeline has, and the log beside a list
+const maxTicks, logRows = 120, 7 // how many revisions the timeline shows, and how many the log beside a list
 
-// revision is what a revision of a list changed.
+// revision describes the change that a revision made to its list.
 type revision struct {
 	N      int64
 	Words  string
@@ -360,11 +360,11 @@ type revision struct {
 	By     render.Agent
 	Person bool
 	At     time.Time
-	Fate   account.Fate // of a person's changes that the agent is told of
+	Fate   account.Fate // the fate of a person's changes, if agents are told of them
 }
 
-// revisionOf describes the changes from one revision to a later one. before is the zero Snapshot for the
-// first revision; by is the list that replaced this one, if any.
+// revisionOf describes the changes from the revision in before to the later revision in at. before is the zero Snapshot
+// for the first revision. by is the list that replaced this list, if any.
 func (page *listPage) revisionOf(before, at, by todo.Snapshot) revision {
 	r := revision{N: at.Revision, By: agentOf(at), Person: at.Writer.Person, At: at.Updated.In(page.now.Location())}
 	r.By.Name = render.Writer(at.Writer, r.By.Name, "You")
@@ -389,8 +389,8 @@ func (page *listPage) revisionOf(before, at, by todo.Snapshot) revision {
 	return r
 }
 
-// addHistory adds the changes of the revisions around shown, the oldest first. The history also gets the items at
-// shown, or at the next revision if shown is not kept any more.
+// addHistory adds the changes of the revisions around the revision shown, the oldest first. A page of the history also
+// gets the items at that revision, or at the next revision if that one is not kept any more.
 func (page *listPage) addHistory(ctx context.Context, lists board.Lists, shown int64) error {
 	n, newest := int64(logRows), page.Main.Revision
 	if page.past {
@@ -404,13 +404,13 @@ func (page *listPage) addHistory(ctx context.Context, lists board.Lists, shown i
 			return err
 		}
 		if before.Revision == 0 && at.Revision > 1 {
-			before = at // the revision before is not kept
+			before = at // the revision before this one is not kept
 			last = min(newest, max(last, at.Revision+n-1))
 		}
 		if at.Revision >= first {
 			var by todo.Snapshot
 			if at.ReplacedBy != "" && before.ReplacedBy != at.ReplacedBy {
-				by, _ = lists.Load(ctx, at.ReplacedBy, 0) // after an error its id names it
+				by, _ = lists.Load(ctx, at.ReplacedBy, 0) // if this fails, the list is named by its id
 			}
 			page.changes = append(page.changes, page.revisionOf(before, at, by))
 		}
@@ -427,7 +427,7 @@ func (page *listPage) addHistory(ctx context.Context, lists board.Lists, shown i
 	return board.ErrNotFound // deleted meanwhile
 }
 
-// compare adds the items of a revision with what it changed. Removed items keep their places.
+// compare adds the items of the revision in at, with their changes since before. Removed items keep their places.
 func (page *listPage) compare(before, at todo.Snapshot) {
 	page.at = at
 	changed := make(map[string]todo.Difference)

@@ -18,24 +18,24 @@ import (
 )
 
 const (
-	presenceEvery = 2 * time.Second        // how often agents are looked for that came or went without a write
-	presenceSoon  = 200 * time.Millisecond // how soon after a change: a new list may leave another one behind
-	presenceShare = 20                     // the next look waits so many times as long as the last one took
+	presenceEvery = 2 * time.Second        // how often pages check for agents that came or went without a write
+	presenceSoon  = 200 * time.Millisecond // how soon after a change they check: a new list may leave another one behind
+	presenceShare = 20                     // the next check waits this many times as long as the last check took
 )
 
 // openPage is a board or a list's page that a person has open. It is sent each list that changed, and at intervals the
-// states that changed without a write. All open pages share what they read and draw.
+// states that changed without a write. Open pages of a user share what the server reads and draws for them.
 type openPage struct {
 	panel   *Panel
 	request *edge.Request
 	stream  *sse.Stream
-	list    string // whose page it is; empty for a board
-	version string // of what the page shows, or was told to load
+	list    string // the id of the list whose page this is; empty for a board
+	version string // the version that the page shows or was told to load
 	waits   int    // how many waiting lists the page counts
 }
 
-// sharedKey identifies what open pages share: the board of a user as of a time, or an update of one list. The key of an
-// update has a time, or the Seq of a write or of a change of the chat. own is true if the list's own page is updated.
+// sharedKey identifies a result that open pages share: the board of a user as of a time, or an update of one list. The
+// key of an update has a time, or the Seq of a write or of a change of the chat. own marks updates of list pages.
 type sharedKey struct {
 	whose, list string
 	own         bool
@@ -46,30 +46,30 @@ type sharedKey struct {
 // update is an encoded change.
 type update struct {
 	event   []byte
-	version string // of the list's own page
+	version string // the new version of the list's own page
 }
 
 // change is the data of an event.
 type change struct {
 	ID  string `json:"id"`
 	Seq int64  `json:"seq"`
-	// Pieces are the elements that show the list, as HTML by id: its card and row, or the main element of its own page.
-	// Their attributes say how the list stands, see [drawing.standing].
+	// Pieces has the HTML of the elements that show the list, by element id: its card and row, or the main element of
+	// its own page. Their attributes have the list's state, see [drawing.standing].
 	Pieces map[string]string `json:"pieces,omitempty"`
 	Say    string            `json:"say"`              // for screen readers
 	Reason string            `json:"reason,omitempty"` // for notifications: what the agent waits for
-	Person bool              `json:"person,omitempty"` // a person changed it
-	Gone   bool              `json:"gone,omitempty"`   // it was deleted
+	Person bool              `json:"person,omitempty"` // a person changed the list
+	Gone   bool              `json:"gone,omitempty"`   // the list was deleted or is damaged
 }
 
-// events streams the changes of all lists, or of ?list=. The page has all changes up to ?after= or Last-Event-ID.
+// events streams the changes of all lists, or of ?list=. The page has the changes up to Seq ?after= or Last-Event-ID.
 func (p *Panel) events(w http.ResponseWriter, r *edge.Request) error {
 	after, resumes, err := r.ResumeAfter()
 	if err != nil {
 		return err
 	}
 	return r.Stream(w, func(stream *sse.Stream) error {
-		watch := r.Lists.Watch(nil) // before the reads, so that nothing falls between
+		watch := r.Lists.Watch(nil) // before the reads, so that no change is missed
 		defer watch.Close()
 		o := &openPage{panel: p, request: r, stream: stream, list: r.URL.Query().Get("list")}
 		if err := o.begin(after, resumes); err != nil {
@@ -79,8 +79,8 @@ func (p *Panel) events(w http.ResponseWriter, r *edge.Request) error {
 	})
 }
 
-// begin sends the version that the page should show; an empty one makes a board that missed a change load
-// again. It notes that a person looks at the list of the page and at those of its sub-agents.
+// begin sends the version that the page should show; an empty version makes a board that missed a change load again.
+// For a list's page, it notes that a person looks at the list and at the lists of its sub-agents.
 func (o *openPage) begin(after int64, resumes bool) error {
 	ctx, cancel := o.bounded()
 	defer cancel()
@@ -94,10 +94,10 @@ func (o *openPage) begin(after int64, resumes bool) error {
 		if err != nil {
 			return err
 		}
-		o.version = u.version // empty for a list that does not exist
+		o.version = u.version // empty if the list does not exist or is damaged
 		if f, err := readGroup(ctx, o.request.Lists, o.list); err == nil {
 			for _, l := range f.Lists() {
-				o.request.Lists.Look(ctx, l) // not when the page is requested: that may be a program
+				o.request.Lists.Look(ctx, l) // not at the request of the page: a program may make that
 			}
 		}
 	} else if resumes {
@@ -120,7 +120,7 @@ func (o *openPage) hello() error {
 	return o.stream.Send(sse.Event{Name: "hello", Data: hello})
 }
 
-// bounded returns a context with the time that a request has to read the store.
+// bounded returns a context that ends after the time that a request may take to read the store.
 func (o *openPage) bounded() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(o.stream.Context(), o.request.ReadTimeout())
 }
@@ -152,13 +152,13 @@ func (o *openPage) follow(watch *board.Follower) error {
 	}
 }
 
-// next returns a time at least rest from now: the next multiple of every after p.began, the same for all open pages.
+// next returns the first time after now+rest that is a multiple of every after p.began. All open pages get the same.
 func (p *Panel) next(rest, every time.Duration) time.Time {
 	n := (time.Since(p.began)+rest)/every + 1
 	return p.began.Add(n * every)
 }
 
-// sendChanged sends the main list of each list that changed, once; a list's page is only sent its own list.
+// sendChanged sends the main list of each changed list, each main list once. A list's page is sent only its own list.
 func (o *openPage) sendChanged(ctx context.Context, changed []todo.Snapshot) error {
 	done := make(map[string]bool)
 	for _, l := range changed {
@@ -177,8 +177,8 @@ func (o *openPage) sendChanged(ctx context.Context, changed []todo.Snapshot) err
 	return nil
 }
 
-// sendMoved sends what changed without a write to a list: an agent came, left, or saw a person's edit. A board gets its
-// new version, a list's page its list, and both get the number of waiting lists. It returns how long to wait until the
+// sendMoved sends changes without a write to a list: an agent came, left, or saw a person's edit. A board gets its new
+// version, a list's page its list, and both get the number of waiting lists. rest is the least time to wait until the
 // next call.
 func (o *openPage) sendMoved(ctx context.Context, due time.Time) (rest time.Duration, err error) {
 	began := time.Now()
@@ -233,7 +233,7 @@ func (p *Panel) update(ctx context.Context, lists board.Lists, k sharedKey, pers
 		progress := f.Progress()
 		c.Say = strings.TrimSuffix(fmt.Sprintf("%s: %d of %d done, %s", titleOf(f.Main), progress.Done, progress.Total, d.at(&f)), ", ")
 		c.Reason = todo.Cut(render.Question(f), maxShown)
-		if !f.Main.IsChat() { // a chat's Seq may be above that of a list that is read later
+		if !f.Main.IsChat() { // a chat's Seq may be above the Seq of a list that is sent later
 			c.Seq = f.Seq()
 		}
 		if !k.own {

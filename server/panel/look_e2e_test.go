@@ -26,7 +26,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// W4: what each status looks like on the panel. Completed: a filled green tick, the
+// W4: the look of each status on the panel. Completed: a filled green tick, the
 // text grey and struck through. In progress: a blue half disc and the active text, dark
 // and of medium weight, on a tint. Pending: a grey ring, the text in mid-grey.
 func TestStatusesLookAsTheyShould(t *testing.T) {
@@ -67,8 +67,8 @@ func TestStatusesLookAsTheyShould(t *testing.T) {
 	}
 }
 
-// Every page is without a violation that axe finds, in the light and in the dark scheme; so are the menu, a
-// field and the keys. On a phone nothing is wider than the screen.
+// axe finds no violation on any page, in the light and the dark scheme, nor in an open menu, a field or the list
+// of keys. No page is wider than its window; three pages are also tried at a phone's width.
 func TestPanelIsAccessible(t *testing.T) {
 	s, base := servertest.Site(t)
 	ctx := servertest.Tab(t)
@@ -115,9 +115,9 @@ func TestPanelIsAccessible(t *testing.T) {
 	check("history", own+"?revision=1", `document.getElementById('restore') !== null`, "")
 }
 
-// manyStates writes lists in every state, and returns their ids: the first has
-// edits that its agent has not seen and a sub-agent, the next waits, the others
-// work, were left open, are finished with a failure, archived.
+// manyStates writes lists in many states, and returns their ids. The first has a
+// sub-agent and edits that its agent has not seen; the second waits; two work;
+// the others were left open, finished with a failure, and archived.
 func manyStates(t *testing.T, lists board.Lists) (ids []string) {
 	t.Helper()
 	for n, state := range []string{"edited", "waits", "works", "works", "left", "failed", "archived"} {
@@ -159,10 +159,10 @@ func manyStates(t *testing.T, lists board.Lists) (ids []string) {
 	return ids
 }
 
-// What an open page looks like beside its colours: a text that reads from the right stands
-// at the left as all do; a list that failed has no tick; the focus is seen around a whole
-// card, and is there again after Esc; while the connection is lost the list stands where it
-// stood, and no clock but the page's own is shown; printed, there are no controls.
+// The layout of open pages: a right-to-left text is aligned left like all others; a failed
+// list has no tick; the focus is drawn around a whole card, and is on the list's card again
+// after Esc; while the connection is lost, the page says for how long, and its parts keep
+// their places; a printed page has no controls.
 func TestPanelLayout(t *testing.T) {
 	s, base := servertest.Site(t)
 	write := func(key, folder string, status todo.Status, texts ...string) string {
@@ -206,8 +206,8 @@ func TestPanelLayout(t *testing.T) {
 	is(t, ctx, "controls are printed", `!['.rail', '.grip', '#add', '.acts', '#status', '.items .icon', '.keys'].some((s) => document.querySelector(s)?.checkVisibility({ visibilityProperty: true, opacityProperty: true }))`)
 }
 
-// Code and bold, as models write them, look so on the page, and nothing else of Markdown
-// does; what a person edits is the text itself.
+// The page draws `code` and **bold** in texts, as models write them, and no other Markdown.
+// A person edits the raw text.
 func TestPanelDrawsCodeAndBold(t *testing.T) {
 	texts := []string{"Read `a <b>` and **then** `c`", "2 ** 3 ** 4 and a ` tick", "[x](https://x) _y_ # z **", "**`both`** at once"}
 	_, _, list := listed(t, "claude-code", servertest.Todos("pending", texts...))
@@ -220,8 +220,8 @@ func TestPanelDrawsCodeAndBold(t *testing.T) {
 	checktest.Same(t, "the title's field has", servertest.Eval[string](t, ctx, `document.activeElement.value`), texts[0]+" +3")
 }
 
-// A browser can install the panel as a program: it reads the manifest without an error,
-// finds nothing that is missing, and each icon is what the manifest says.
+// A browser can install the panel as a program: it reads the manifest without an error and
+// finds nothing missing, and the manifest and icons have their media types.
 func TestPanelIsInstallable(t *testing.T) {
 	_, base := servertest.Site(t)
 	ctx := servertest.Open(t, base)
@@ -231,7 +231,7 @@ func TestPanelIsInstallable(t *testing.T) {
 	}
 	missing := checktest.Must(chromedp.Call(ctx, cdp.GetInstallabilityErrors, struct{}{}))(t)
 	for _, e := range missing.InstallabilityErrors {
-		// The browser of the test has no profile that could keep a program.
+		// This error is expected: the test's browser has no profile that could keep a program.
 		checktest.Same(t, "it cannot be installed", e.ErrorID, "in-incognito")
 	}
 	for path, want := range map[string]string{"/manifest.webmanifest": "application/manifest+json", "/icon.svg": "image/svg+xml",
@@ -244,8 +244,8 @@ func TestPanelIsInstallable(t *testing.T) {
 	servertest.Until(t, ctx, `document.querySelector('img')?.naturalWidth === 512`)
 }
 
-// How many lists wait for the person stands in the tab's title and icon, on the program's
-// icon, and at the top of every page, from the moment on at which one waits until none does.
+// While lists wait for the person, their number stands in the tab's title, on the program's
+// icon, and at the top of every page, and the tab's icon has another colour.
 func TestPanelSaysThatOneWaits(t *testing.T) {
 	s, base := servertest.Site(t)
 	asks, other := servertest.Writer(t, base, "claude-code"), servertest.Writer(t, base, "codex-mcp-client")
@@ -268,7 +268,7 @@ func TestPanelSaysThatOneWaits(t *testing.T) {
 	}
 }
 
-// A card that is drawn anew by itself still says when its list began, where another one reads alike.
+// A card that reads like another card still shows when its list began after it alone is redrawn.
 func TestPiecesKeepWhatTellsListsApart(t *testing.T) {
 	store := storetest.NewMemory()
 	s := servertest.New(t, store, nil)
@@ -287,8 +287,8 @@ func TestPiecesKeepWhatTellsListsApart(t *testing.T) {
 	}
 }
 
-// What an agent overrode comes back by one click, or by the keyboard, and can be undone:
-// the open page says each time what became of it, by itself, and no row below moves.
+// A click or a key brings back an edit that the agent overrode, and that can be undone. The
+// open page shows by itself what became of the edit; rows move only for the bar above them.
 func TestPanelBringsBack(t *testing.T) {
 	h := newHanded(t)
 	ctx := wide(t, h.list, 1280, 800)
@@ -300,7 +300,7 @@ func TestPanelBringsBack(t *testing.T) {
 	h.edit(`{"do":"move","id":"3","to":0}`)
 	label("2", "you: reworded, waits to be seen")
 	label("3", "you: moved to 1, waits to be seen")
-	h.write() // it changes nothing: the page learns that the agent knows
+	h.write() // it changes nothing, but the page learns that the agent knows of the edits
 	label("2", "your words, seen")
 	label("3", "")
 	h.insist()
@@ -322,7 +322,7 @@ func TestPanelBringsBack(t *testing.T) {
 	servertest.Do(t, ctx, servertest.Press("u"))
 	servertest.Until(t, ctx, `[...document.querySelectorAll('#items [data-item]')].map((e) => e.dataset.item).join() === '1,2,3'`)
 
-	// A person who may only look, narrow, and dark.
+	// A narrow page, in the light and the dark scheme.
 	h.insist()
 	h.insist()
 	label("2", "your words, overridden")
@@ -336,8 +336,8 @@ func TestPanelBringsBack(t *testing.T) {
 	servertest.Until(t, ctx, servertest.IsLive+` && document.querySelector('.by .yours')?.textContent === 'overridden'`)
 }
 
-// A page that is fetched while a change arrives does not put what was before the change in
-// its place.
+// A page that is fetched before a change and arrives after it does not replace the changed
+// list by the old list.
 func TestPanelOutlastsAnOlderPage(t *testing.T) {
 	h := newHanded(t)
 	ctx := servertest.Open(t, h.list)
@@ -373,9 +373,9 @@ func TestPanelOutlastsAnOlderPage(t *testing.T) {
 	is(t, ctx, "the page shows again what was before the change", `window.shown.every((is) => is)`)
 }
 
-// While a page is on its way nothing on the one before says what only that page shows, and no
-// other one is asked for: where lists change faster than pages come, each page is shown. One
-// that does not come is asked for again.
+// While the board is fetched, the old page does not announce a list that only the new page
+// shows, and no second fetch begins: if lists change faster than pages come, each page is still
+// shown. A fetch that fails is repeated.
 func TestPanelShowsTheFirstList(t *testing.T) {
 	s, base := servertest.Site(t)
 	ctx := servertest.Open(t, base)
@@ -398,14 +398,14 @@ func TestPanelShowsTheFirstList(t *testing.T) {
 	servertest.Until(t, ctx, `window.asked > 0 && `+waits+`.dataset.n === '1'`)
 	is(t, ctx, "the empty page says that a list waits", `!!document.getElementById('empty') && `+waits+`.hidden && document.title[0] !== '('`)
 	servertest.Apply(t, lists, servertest.In("chat:2"), func(d *todo.Draft) { d.Append("Go on") })
-	servertest.Until(t, ctx, `(window.ticks ??= (setInterval(() => window.ticks++, 100), 0)) > 10`) // longer than refreshes are apart
+	servertest.Until(t, ctx, `(window.ticks ??= (setInterval(() => window.ticks++, 100), 0)) > 10`) // more than a refresh interval
 	is(t, ctx, "the page on its way is given up for the next one", `(window.fails = true, window.asked === 1 && letGo())`)
 	servertest.Until(t, ctx, `!document.getElementById('empty') && !`+waits+`.hidden && !!document.getElementById('card-`+first.List.ID+`')`)
 	servertest.Until(t, ctx, `letGo() && document.querySelectorAll('.card').length === 2`)
 }
 
-// An open page that stands still has nothing that moves; the lamp of a list beats once when
-// its agent writes.
+// Nothing moves on an open page while no list changes; the lamp of a list beats once when its
+// agent writes.
 func TestPanelIsAtRest(t *testing.T) {
 	_, base := servertest.Site(t)
 	agent := servertest.Writer(t, base, "claude-code")
@@ -444,8 +444,8 @@ func (c frozenConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// A page is not live while the server is silent, though the connection stands: it says since
-// when, its times stand still, and it is live again by itself.
+// While the server is silent, an open page is not live, though the connection stands: it says
+// since when, and its times stop. When the server sends again, the page is live by itself.
 func TestPanelOverAFrozenServer(t *testing.T) {
 	l := checktest.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	server := &frozen{Listener: l}
@@ -455,7 +455,7 @@ func TestPanelOverAFrozenServer(t *testing.T) {
 	ctx := servertest.Open(t, base)
 	servertest.Eval[bool](t, ctx, `(window.lost = window.ticks = 0, setInterval(() => window.ticks++, 100),
 		new MutationObserver(() => { window.lost += document.body.classList.contains('stale'); }).observe(document.body, { attributeFilter: ['class'] }), true)`)
-	servertest.Until(t, ctx, `window.ticks > 40`) // longer than the silence that is allowed
+	servertest.Until(t, ctx, `window.ticks > 40`) // longer than the allowed silence
 	is(t, ctx, "the page is not live while the server gives signs of life", `window.lost === 0`)
 	server.gate.Lock()
 	servertest.Until(t, ctx, `document.getElementById('status').dataset.state === 'lost' && document.getElementById('status').innerText.startsWith('Not live since ') && !!document.getElementById('lost')`)
@@ -468,8 +468,8 @@ func TestPanelOverAFrozenServer(t *testing.T) {
 	servertest.Until(t, ctx, servertest.IsLive+` && !document.getElementById('lost') && document.querySelector('.card .items bdi').textContent === 'After'`)
 }
 
-// However many tabs a browser has open, the one that is looked at is live, over HTTP/1.1 with
-// its six connections, too; a tab that gave up its stream meanwhile shows what changed.
+// However many tabs a browser has open, the visible tab is live, even over HTTP/1.1 with its
+// six connections; a tab that gave up its stream while hidden then shows what changed.
 func TestPanelInManyTabs(t *testing.T) {
 	write, base, _ := listed(t, "claude-code", servertest.Todos("pending", "Read"))
 	look := func(ctx context.Context, hidden bool) {
@@ -491,16 +491,16 @@ func TestPanelInManyTabs(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 50: an open page to which the store is late keeps what it shows and tries again,
-// and one that was opened meanwhile comes by itself.
+// BAD-INPUT 50: while the store answers too late, an open page keeps its lists and tries again,
+// and a page that is opened meanwhile loads its lists later by itself.
 func TestPanelOutlivesALateStore(t *testing.T) {
 	var late atomic.Bool
 	failed := make(chan struct{}, 100)
-	var reads atomic.Int64 // of the second list
+	var reads atomic.Int64 // reads of the second list
 	store := &servertest.Failing{Store: storetest.NewMemory()}
 	var first string
 	store.Fault = func(method, list string) error {
-		// The first read is for the event that tells of the list, the others are for the board.
+		// The first read is for the event about the list; the others are for the board.
 		if method != "Load" || list == first || !late.Load() || reads.Add(1) == 1 {
 			return nil
 		}

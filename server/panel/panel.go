@@ -1,7 +1,7 @@
 // Package panel serves the web pages on which people watch and edit lists.
 //
-// Pages can be read without script; editing needs it. A change appears on an open page within a tenth of a second,
-// without moving what a person reads or types. The texts of a list cannot run as markup or script (BAD-INPUT 37).
+// Pages can be read without JavaScript; editing needs it. A change appears on an open page within a tenth of a second,
+// without moving the text that a person reads or types. Texts of a list cannot run as markup or script (BAD-INPUT 37).
 package panel
 
 import (
@@ -30,8 +30,8 @@ import (
 //go:embed *.css *.js icon* manifest.webmanifest
 var files embed.FS
 
-// policy is the Content-Security-Policy of all pages: they load from this server and send forms to it,
-// nothing else (BAD-INPUT 37).
+// policy is the Content-Security-Policy of all pages: they load only from this server (images also from data: URLs),
+// and send forms only to it (BAD-INPUT 37).
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"manifest-src 'self'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'"
 
@@ -44,7 +44,7 @@ type Panel struct {
 	updates   sse.Shared[sharedKey, update]
 }
 
-// New returns a process's panel. A page reloads when another process serves it. now is the clock; nil means time.Now.
+// New returns a panel. process is this process's id: pages reload when it changes. now is the clock; nil is time.Now.
 func New(process string, now func() time.Time) *Panel {
 	if now == nil {
 		now = time.Now
@@ -52,7 +52,7 @@ func New(process string, now func() time.Time) *Panel {
 	return &Panel{process: process, now: now, began: time.Now()}
 }
 
-// lean removes indentation and // lines, a seventh of a file. No string in the scripts and style sheets spans lines.
+// lean removes indentation and comment lines, a seventh of a file. It is safe as no string in the files spans lines.
 func lean(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -72,7 +72,7 @@ func (p *Panel) Route(e *edge.Edge) {
 	e.Handle("POST /lists/{id}/edit", edge.JSON, p.edit)
 	e.Handle("GET /panel/events", edge.Text, p.events, edge.Stream)
 	text := func(name string) string {
-		data, _ := files.ReadFile(name) // embedded
+		data, _ := files.ReadFile(name) // no error: the file is embedded
 		return string(data)
 	}
 	asset := func(name, content string) {
@@ -89,7 +89,7 @@ func (p *Panel) Route(e *edge.Edge) {
 var mediaTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
 	".svg": "image/svg+xml", ".png": "image/png", ".webmanifest": "application/manifest+json"}
 
-// answer calls draw in [edge.InTurn] and sends its text: a page, or markdown if the path ends in .md.
+// answer calls draw in [edge.InTurn] and sends the returned text: a page, or markdown if the path ends in .md.
 func answer(w http.ResponseWriter, r *edge.Request, draw func() (string, error)) error {
 	text, err := edge.InTurn(r, draw)
 	switch {
@@ -110,13 +110,13 @@ func failure(root string) edge.Format {
 		}
 		page := boardPage{frame: frame{root: root, head: head, view: "none"}, nothing: Group{Text(text), A(Class("link end"), Href("./"), Text("All lists"))}}
 		if w.Header().Get("Retry-After") != "" {
-			page.list = Group{Data("later", "true")} // the script loads it again
+			page.list = Group{Data("later", "true")} // the script loads the page again later
 		}
 		_ = edge.WritePage(w, status, policy, page.draw())
 	}
 }
 
-// skeleton is the HTML of all pages, with names in braces for what differs.
+// skeleton is the HTML of all pages, with names in braces for the parts that differ.
 //
 //go:embed page.html
 var skeleton string
@@ -128,19 +128,19 @@ const (
 )
 
 type frame struct {
-	board     *groups        // all lists; nil on the page of one, which does not read them
+	board     *groups        // all lists; nil on a list's page, which does not read them
 	reader    board.Identity // who reads the page
 	theme     string         // the reader's choice: light or dark; empty follows the system
-	root      string         // where the addresses on the page begin, see [edge.Request.Root]
-	here      string         // the page's address, from root
+	root      string         // the base of the addresses on the page, see [edge.Request.Root]
+	here      string         // the page's address relative to root
 	workspace *string        // the folder of the project that is shown, or nil
 	head      string         // the page's heading and title
 	sum       string         // a summary beside the heading
 	crumbs    []crumb        // the path to the page, in place of the heading
 	show      string         // the [kind] that is shown, or empty
-	search    string         // what was searched for
-	// The fields below are for the script. version changes with what the page may show. seq is the newest Seq on the
-	// page. list has attributes: the id and revision of the page's list, or one that has the script retry a page.
+	search    string         // the text that was searched for
+	// The fields below are for the script. The page loads again if its version is not the server's. seq is the highest
+	// Seq on the page. list has attributes: the id and revision of the page's list, or data-later on a failed page.
 	view, version string
 	seq           int64
 	list          Group
@@ -148,10 +148,10 @@ type frame struct {
 
 type crumb struct{ name, href string } // a step of the path to a page
 
-// of sets the fields that depend on the request. s has all lists; nil if they were not read.
+// of sets the fields that depend on the request. s has all lists, or is nil if they were not read.
 func (f *frame) of(r *edge.Request, s *groups) {
 	f.reader = r.Identity
-	if c, err := r.Cookie("theme"); err == nil && (c.Value == "light" || c.Value == "dark") { // panel.js sets it
+	if c, err := r.Cookie("theme"); err == nil && (c.Value == "light" || c.Value == "dark") { // panel.js sets the cookie
 		f.theme = c.Value
 	}
 	f.root, f.here = r.Root(), "."+r.URL.RequestURI()
@@ -160,13 +160,13 @@ func (f *frame) of(r *edge.Request, s *groups) {
 	}
 }
 
-// main returns the page's main element; content may have attributes.
+// main returns the page's main element; content may include attributes.
 func (f *frame) main(content ...Node) Node {
 	return Main(Group(content), ID("main"), TabIndex("-1"), Data("view", f.view), Data("seq", fmt.Sprint(f.seq)),
 		Data("version", f.version), f.list, Data("long-after", fmt.Sprint(account.LongAfter.Milliseconds())))
 }
 
-// page returns the page around its main element, as HTML.
+// page returns the whole page as HTML; main is its main element.
 func (f *frame) page(main Node) string {
 	viewer, lists := "", cmp.Or(f.board, &groups{})
 	if f.reader.ReadOnly {
@@ -180,10 +180,10 @@ func (f *frame) page(main Node) string {
 	}
 	kinds := g.Map(lists.kinds(), func(k kind) Node {
 		n := If(f.board != nil, Text(fmt.Sprint(len(k.lists))))
-		more := If(lists.many && (k.show == "past" || k.show == "archived"), Text("+")) // older ones were not read
+		more := If(lists.many && (k.show == "past" || k.show == "archived"), Text("+")) // older lists were not read
 		return Li(A(Href(k.href), If(f.show == k.show, Aria("current", "page")), glyph(k.icon), Text(k.name), span("n", n, more)))
 	})
-	n := lists.waits // how many wait for a person; on the page of one list the script sets it
+	n := lists.waits // how many lists wait for a person; on a list's page the script sets it
 	waits := A(ID("waits"), Class("waiting"), Href("./"), Attr("data-keep"), Data("n", fmt.Sprint(n)),
 		If(n == 0, Attr("hidden")), Text(render.Count(n, "waits", "wait")+" for you"))
 	reader := If(f.reader.User != "", Form(ID("who"), Method("post"), Action("signout"),
@@ -199,7 +199,7 @@ func (f *frame) page(main Node) string {
 
 // projects draws links to projects: first those with active lists, then the others, folded.
 func (f *frame) projects() Node {
-	active := make(map[string]int) // lists by folder
+	active := make(map[string]int) // the number of active lists by folder
 	for _, l := range f.board.Past {
 		active[l.Main.List.Workspace] = 0
 	}
@@ -231,7 +231,7 @@ func (f *frame) projects() Node {
 			Summary(Class("small"), Text("All projects")), Ul(Class("nav"), others))))
 }
 
-// listHref returns the address of a list's page, or of its history at a revision above 0.
+// listHref returns the address of a list's page or, if revision is above 0, of that revision in its history.
 func listHref(id string, revision int64) string {
 	href := "lists/" + url.PathEscape(id)
 	if revision > 0 {

@@ -26,8 +26,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// In a real browser the panel shows its empty state, live changes, the same state after a reload, and what
-// takes long.
+// In a real browser the panel shows its empty state, live changes, the same state after a reload, and marks
+// items that take long.
 func TestPanelLive(t *testing.T) {
 	_, base := servertest.Site(t)
 	ctx := servertest.Open(t, base)
@@ -42,7 +42,7 @@ func TestPanelLive(t *testing.T) {
 	servertest.Until(t, ctx, `document.querySelector('.card .items bdi')?.textContent === 'Step 9' && document.getElementById('say').textContent.includes('0 of 1 done')`)
 	servertest.Do(t, ctx, chromedp.Reload())
 	servertest.Until(t, ctx, servertest.IsLive+` && document.querySelector('.card .items bdi')?.textContent === 'Step 9'`)
-	// An item is marked that takes longer than the server says.
+	// An item that takes longer than the server's limit, data-long-after, is marked.
 	is(t, ctx, "an item just begun is marked, or not after 20 minutes", `document.getElementById('main').dataset.longAfter === '1200000' && !document.querySelector('.long')`)
 	servertest.Eval[int](t, ctx, `document.getElementById('main').dataset.longAfter = 0`)
 	servertest.Until(t, ctx, `document.querySelector('.items time.run').classList.contains('long')`)
@@ -51,11 +51,11 @@ func TestPanelLive(t *testing.T) {
 	servertest.Until(t, ctx, `document.querySelectorAll('#finished .rows li[id]').length === 1 && !document.querySelector('.card')`)
 }
 
-// On a list's own page: open its history, step back by keyboard, see the changes
-// in words, restore, and come back to live. The address has the revision, the
-// timeline keeps its width, and nothing says "Live" at an old revision.
+// On a list's own page a person opens the history, steps back by keyboard, sees the
+// changes in words, restores a revision, and returns to the live list. The address has
+// the revision, the timeline keeps its width, and an old revision is not called "Live".
 func TestPanelHistory(t *testing.T) {
-	// Every plan replaces a list with a name in place ("Who is calling", rule 3).
+	// Every plan replaces a named list in place ("Who is calling", rule 3).
 	base := servertest.Serve(t, servertest.New(t, nil, func(c *server.Config) { c.List = "work" }), nil).URL
 	write := servertest.Writer(t, base, "claude-code")
 	write(servertest.Todos("pending", "First"))
@@ -124,7 +124,7 @@ func TestPanelEdit(t *testing.T) {
 	key("x")
 	servertest.Until(t, ctx, `document.querySelector('#i-1').className.includes('completed') && document.activeElement.id === 'i-1'`)
 	key("a")
-	empty() // the browser is sent the letter itself as well
+	empty() // in case the field got the letter as well
 	servertest.Do(t, ctx, chromedp.SendKeys("#adding", "From <b>me</b>\r"))
 	texts("One,Two,Three,From <b>me</b>")
 	servertest.Until(t, ctx, `document.activeElement.id === 'adding' && document.activeElement.value === ''`)
@@ -146,13 +146,13 @@ func TestPanelEdit(t *testing.T) {
 		`The user changed the list: set "One" to completed, added "From <b>me</b>", reworded "Two" to "Two, but better", removed "Three"`)
 	texts("One,From <b>me</b>,Two, but better,Four")
 	servertest.Until(t, ctx, `!document.querySelector('.yours, #unseen')`)
-	// A blocked item is shown with its reason as text. An agent that sees it as
-	// pending and writes it back keeps status and reason.
+	// A blocked item is shown with its reason as text. When an agent that sees it as
+	// pending writes it back, the item keeps its status and reason.
 	servertest.Is(t, "it is blocked", 200, `"status":"blocked"`)(servertest.Post(t, list+"/edit", `{"do":"block","id":"2","text":"waiting for <i>Ann</i>"}`))
 	const reason = `document.querySelector('#items .blocked .why')?.textContent === 'waiting for <i>Ann</i>'`
 	servertest.Until(t, ctx, reason)
-	// "Two" is the wording that the person replaced, as the agent was told: it still means
-	// that item ("A person's edits").
+	// The agent was told that the person replaced the wording "Two". It still means that
+	// item ("A person's edits").
 	agent(servertest.Todos("pending", "One", "Two", "Four", "Five"))
 	servertest.Until(t, ctx, reason+` && document.querySelectorAll('#items [data-item]').length === 5`)
 }
@@ -188,8 +188,8 @@ func TestPanelHostileText(t *testing.T) {
 	check("live")
 }
 
-// The first page with everything that it loads at once is smaller than 60 kB, and than 72 kB with
-// eight lists on it. Its policy lets it load nothing from other servers.
+// The empty board with the files that it loads at once is at most 60 kB, and with eight lists at
+// most 72 kB. Its policy lets it load nothing from other servers.
 func TestPanelSize(t *testing.T) {
 	_, base := servertest.Site(t)
 	check := func(most int) {
@@ -232,7 +232,7 @@ func accessible(t *testing.T, ctx context.Context) {
 	}
 }
 
-// wide opens a page in a tab of some size.
+// wide opens a page in a tab of a given size, and waits until it is live.
 func wide(t testing.TB, url string, width, height int64) context.Context {
 	t.Helper()
 	ctx := servertest.Tab(t)
@@ -241,10 +241,10 @@ func wide(t testing.TB, url string, width, height int64) context.Context {
 	return ctx
 }
 
-// The panel works below a path of a proxy, as /todo/, that takes the path out of requests, so
-// that the server need not know it, or leaves it there, so that the public URL says it: the
-// board, a list and an earlier revision, live, with an edit and the way back. No
-// page asks for anything elsewhere, which is another program's.
+// The panel works below a path of a proxy, such as /todo/, whether the proxy takes the path out of
+// requests, or leaves it there and the server has it from its public URL: the board, a list, an
+// earlier revision, live changes, an edit and the way back. No page links to or loads an address
+// outside the path, which belongs to another program.
 func TestPanelBelowAPath(t *testing.T) {
 	for name, c := range map[string]struct {
 		strips bool
@@ -289,8 +289,8 @@ func TestPanelBelowAPath(t *testing.T) {
 	}
 }
 
-// A chat without a list is on the board from its first event on: what it asks, that it works; idle
-// chats are one line, and one that ended is gone.
+// A chat without a list has a card on the board from its first event on, with its question or its
+// state. Idle chats share one line, and an ended chat is gone.
 func TestPanelShowsChats(t *testing.T) {
 	s, base := servertest.Site(t)
 	ctx := servertest.Open(t, base)
@@ -314,8 +314,8 @@ func TestPanelShowsChats(t *testing.T) {
 	servertest.Until(t, ctx, `!document.getElementById('quiet') && !!document.getElementById('empty')`)
 }
 
-// The page of today goes on as agents work, is copied as markdown, and leads to other days
-// without a reload.
+// The page of today changes as agents work, can be copied as markdown, and leads to other
+// days without a reload.
 func TestPanelTodayInTheBrowser(t *testing.T) {
 	s, base := servertest.Site(t)
 	manyStates(t, s.Board.As(""))
@@ -340,7 +340,7 @@ func TestPanelTodayInTheBrowser(t *testing.T) {
 	servertest.Until(t, ctx, `window.same && document.getElementById('day').textContent.includes('Paint')`)
 }
 
-// front is a proxy before a server that can stop answering.
+// front starts a proxy before a server. While down is true, it does not answer; cut ends its connections.
 func front(t *testing.T, target string) (url_ string, down *atomic.Bool, cut func()) {
 	t.Helper()
 	to := checktest.Must(url.Parse(target))(t)
@@ -361,10 +361,9 @@ func front(t *testing.T, target string) (url_ string, down *atomic.Bool, cut fun
 	return site.URL, down, site.CloseClientConnections
 }
 
-// An edit that fails is seen: the field keeps what was typed and says why, also
-// while the server is down, and is saved when the server is back. A refused text
-// is said at the field. An agent's write does not take the field away. A lost connection is said, and what was
-// missed meanwhile is shown.
+// The field of an edit that fails keeps the typed text and says why. If the server is down, the text is saved when
+// the server is back; if the server refuses the text, it stays in the field. An agent's write does not close a field.
+// The page says that the connection is lost, and later shows the changes that it missed.
 func TestPanelKeepsWhatWasTyped(t *testing.T) {
 	write, base, list := listed(t, "claude-code", servertest.Todos("pending", "One", "Two"))
 	site, down, cut := front(t, base)
@@ -381,7 +380,7 @@ func TestPanelKeepsWhatWasTyped(t *testing.T) {
 	write(servertest.Todos("pending", "One", "Two", "While away"))
 	down.Store(false)
 	servertest.Until(t, ctx, servertest.IsLive+` && document.getElementById('items').textContent.includes('While away') && !document.querySelector('#lost, .field') && document.querySelector('#i-1 bdi').textContent === 'One, typed'`)
-	// What the server refuses stays in the field as well.
+	// A text that the server refuses stays in the field as well.
 	servertest.Eval[bool](t, ctx, `document.querySelector('#i-2 .t bdi').click(), document.activeElement.value = 'a\u0000b', true`)
 	servertest.Do(t, ctx, servertest.Press(kb.Enter))
 	servertest.Until(t, ctx, `document.querySelector('#i-2 .field')?.value.length === 3 && document.querySelector('#i-2 [role=alert]').textContent.startsWith('Not saved: ')`)
@@ -389,8 +388,8 @@ func TestPanelKeepsWhatWasTyped(t *testing.T) {
 	servertest.Until(t, ctx, `!document.querySelector('.field') && document.querySelector('#i-2 bdi').textContent === 'Two'`)
 }
 
-// A hidden tab is told of a list that finished, that waits for a person and that
-// failed, also of one that began and ended unseen, and of each once.
+// A hidden tab notifies the person once of each list that finished, waits for a
+// person or has a failed item, even if the list began and ended unseen.
 func TestPanelNotifiesAHiddenTab(t *testing.T) {
 	srv, base := servertest.Site(t)
 	servertest.Writer(t, base, "claude-code")(servertest.Todos("pending", "Known", "Rest"))
@@ -401,7 +400,7 @@ func TestPanelNotifiesAHiddenTab(t *testing.T) {
 		Object.defineProperty(document, 'hidden', { get: () => true }), window.requestAnimationFrame = () => 0, document.dispatchEvent(new Event('visibilitychange')), true)`)
 	told := func(want string) {
 		t.Helper()
-		// The timer of the page runs on in a hidden tab.
+		// A timer of the page checks: timers also run in a hidden tab.
 		servertest.Eval[bool](t, ctx, fmt.Sprintf(`window.is = false, window.looks = setInterval(() => { if (told.join() === %q) { is = true; clearInterval(looks) } }, 20), true`, want))
 		for range 400 {
 			if servertest.Eval[bool](t, ctx, `is`) {
@@ -415,7 +414,7 @@ func TestPanelNotifiesAHiddenTab(t *testing.T) {
 	other(servertest.Todos("completed", "Unseen"))
 	told("Finished: Unseen")
 	for range 3 {
-		servertest.Open(t, base+"/lists/"+known) // it does not give up its stream for them
+		servertest.Open(t, base+"/lists/"+known) // the hidden tab does not give up its stream for these tabs
 	}
 	agent := func(status todo.Status, id string) {
 		t.Helper()
@@ -427,15 +426,15 @@ func TestPanelNotifiesAHiddenTab(t *testing.T) {
 	told("Finished: Unseen,Waiting for you: Known +1")
 	agent(todo.Failed, "2")
 	told("Finished: Unseen,Waiting for you: Known +1,An item failed: Known +1")
-	// Who does it oneself is not told of it.
+	// A person is not notified of a person's own edit.
 	servertest.Is(t, "it is answered", 200)(servertest.Post(t, base+"/lists/"+known+"/edit", `{"do":"status","id":"1","status":"completed"}`))
 	other(servertest.Todos("pending", "More"))
 	other(servertest.Todos("completed", "More"))
 	told("Finished: Unseen,Waiting for you: Known +1,An item failed: Known +1,Finished: More")
 }
 
-// On the board: the theme by its key, search as one types, rename, archive and delete from a card's
-// menu, each undone, and finished lists put away at once.
+// On the board a person switches the theme by its key, searches while typing, renames, archives and
+// deletes a list from its card's menu, archives all finished lists at once, and undoes these actions.
 func TestPanelBoardActions(t *testing.T) {
 	_, base := servertest.Site(t)
 	first, second := servertest.Writer(t, base, "claude-code"), servertest.Writer(t, base, "codex-mcp-client")
@@ -479,15 +478,15 @@ func TestPanelBoardActions(t *testing.T) {
 	servertest.Until(t, ctx, servertest.IsLive+` && `+dark)
 	servertest.Do(t, ctx, servertest.Press("k", chromedp.ModifierCtrl))
 	servertest.Until(t, ctx, `document.activeElement.id === 'q'`)
-	// The search stands in the address, marks what matches, and says when nothing does.
+	// The address has the search; the page marks matches, and says when nothing matches.
 	servertest.Do(t, ctx, chromedp.SendKeys("#q", "dry"))
 	servertest.Until(t, ctx, `location.search === '?q=dry' && document.querySelectorAll('.rows li[id]').length === 1 && document.querySelector('.rows mark').textContent === 'Dry' && document.activeElement.id === 'q'`)
 	servertest.Do(t, ctx, chromedp.SendKeys("#q", "er"))
 	servertest.Until(t, ctx, `document.getElementById('nothing')?.textContent.includes('Nothing matches “dryer”')`)
 }
 
-// While a turn runs, Shift+Enter, or Enter with the switch, adds what its agent is told at the
-// end; it can be told at once after all, or deleted. Where no turn is known the page offers none.
+// While a turn runs, Shift+Enter, or Enter with the switch on, adds an item for the end of the turn. A person can
+// release the item at once, or delete it. Where no turn is known, the page does not offer this.
 func TestPanelAddsForTheEndOfTheTurn(t *testing.T) {
 	srv, base := servertest.Site(t)
 	servertest.Writer(t, base, "claude-code")(servertest.Todos("pending", "One"))
@@ -550,8 +549,8 @@ func TestPanelAddsForTheEndOfTheTurn(t *testing.T) {
 	stands("One Two Four Five Three ", "")
 }
 
-// From the menu of a row that was left open its command is copied, all is ticked, and it is
-// archived; above the rows all that is older than a week. Each is said, and undone.
+// The menu of a list left open copies its command, ticks all its items and archives it. A menu above the rows archives
+// all lists older than a week. The page confirms each action, and can undo all but the copy.
 func TestPanelLeftOpenActions(t *testing.T) {
 	url := leftOpen(t, 0, 2, 8, 9)
 	ctx := servertest.Open(t, url+"/?show=left")
@@ -573,7 +572,7 @@ func TestPanelLeftOpenActions(t *testing.T) {
 	act(menu, "Done")
 	says("Done: “Lay the keel”", "0,8,9")
 	servertest.Do(t, ctx, servertest.Press("u"))
-	// What a person just changed is the newest, and older lists are counted anew.
+	// A list that a person just changed comes first, and the menu counts older lists anew.
 	says("Undone", "2,0,8,9")
 	act(menu, "Archive")
 	says("Archived “Lay the keel”", "0,8,9")
@@ -587,11 +586,11 @@ func TestPanelLeftOpenActions(t *testing.T) {
 	// On a phone a row keeps its project.
 	servertest.Do(t, ctx, chromedp.EmulateViewport(400, 800))
 	servertest.Until(t, ctx, `innerWidth === 400 && [...document.querySelectorAll('.rows li[id] .at')].every((e) => e.offsetHeight > 0 && e.textContent.includes("a'b"))`)
-	// The same on a list's own page.
+	// A list's own page offers the same actions.
 	servertest.Do(t, ctx, chromedp.Navigate(url+"/lists/left2"))
 	servertest.Until(t, ctx, servertest.IsLive)
 	servertest.Do(t, ctx, chromedp.Click(`#left [data-do="finish"]`))
-	// The page may show it before its own edit is answered, and so can be undone.
+	// The page may show the change before its edit is answered; the undo comes with the toast.
 	servertest.Until(t, ctx, `!document.getElementById('left') && document.querySelectorAll('#items [data-item].completed').length === 2 &&
 		!document.getElementById('toast').hidden`)
 	servertest.Do(t, ctx, servertest.Press("u"))

@@ -23,7 +23,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// has checks that a page has some texts, and not those behind a "!".
+// has checks that a page has each text of want, but not a text after "!".
 func has(t *testing.T, html string, want ...string) {
 	t.Helper()
 	for _, w := range want {
@@ -33,7 +33,7 @@ func has(t *testing.T, html string, want ...string) {
 	}
 }
 
-// listed returns a site with a list that an agent wrote, and its address.
+// listed serves a site with a list that an agent wrote; base is the site's address, list that of the list's page.
 func listed(t *testing.T, client string, plans ...string) (write func(plan string), base, list string) {
 	t.Helper()
 	_, base = servertest.Site(t)
@@ -65,8 +65,8 @@ func TestPanelPages(t *testing.T) {
 }
 
 // BAD-INPUT 65: a list that a person has open, on the panel or another front end, is not
-// abandoned, and its sub-agents' are not. A read changes nothing: who asks for a page may be
-// no person.
+// abandoned, nor are the lists of its sub-agents on the panel. A mere request for a page
+// does not count: it may come from a program.
 func TestPanelNotesWhatWasLookedAt(t *testing.T) {
 	for path, looked := range map[string]int{"/lists/%s": 0, "/lists/%s.md": 0, "/api/lists/%s": 0, "/": 0, "/panel/events": 0,
 		"/panel/events?list=%s": 2, "/api/events?list=%s": 1} {
@@ -139,7 +139,7 @@ func TestEditReadsStrictly(t *testing.T) {
 	servertest.Is(t, "a good edit", 200, `"revision":2`)(servertest.Post(t, edits, `{"do":"text","id":"1","text":"D"}`))
 }
 
-// Past lists come a page at a time, each once; a search looks through them all.
+// Past lists come in pages, each list once; a search looks through all of them.
 func TestPanelPastLists(t *testing.T) {
 	_, base := servertest.Site(t)
 	write := servertest.Writer(t, base, "claude-code")
@@ -172,7 +172,7 @@ func TestPanelPastLists(t *testing.T) {
 	}
 }
 
-// A list that was imported may have any visible id.
+// An imported list may have any visible id, also one with a dot.
 func TestPanelOfAListWithADot(t *testing.T) {
 	store := storetest.NewMemory()
 	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
@@ -201,8 +201,8 @@ func (c *counted) Load(ctx context.Context, list string, revision int64) (todo.S
 	return c.Store.Load(ctx, list, revision)
 }
 
-// Of many lists a board reads those whole that it shows as cards, and a page of lists that
-// rest none: their items may be large.
+// Of many lists, a board reads whole only the lists that it shows as cards. A page of left,
+// past or archived lists reads none whole: the items may be large.
 func TestBoardsReadExcerpts(t *testing.T) {
 	store := &counted{Store: storetest.NewMemory()}
 	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
@@ -218,8 +218,8 @@ func TestBoardsReadExcerpts(t *testing.T) {
 	}
 }
 
-// A list whose agent asks for something says so wherever it is shown, first of all lists,
-// until the agent goes on; no text in a question is taken for HTML.
+// A list whose agent asks a question shows the question on every page and in /api/states,
+// and comes first, until the agent goes on. No text in a question is taken for HTML.
 func TestPanelSaysWhatIsAsked(t *testing.T) {
 	s, url := servertest.Site(t)
 	write := servertest.Writer(t, url, "claude-code")
@@ -243,14 +243,14 @@ func TestPanelSaysWhatIsAsked(t *testing.T) {
 	has(t, page(t, url), "!asks:")
 }
 
-// What a server says of its own address has the path of its public URL.
+// The server's own addresses on a page have the path of its public URL.
 func TestAddressesBelowAPath(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *edge.Config) { c.PublicURL = "https://todo.example/todo" })
 	has(t, page(t, web.URL), "https://todo.example/todo/mcp", `<base href="/todo/">`)
 }
 
-// A project's section of the board is the same one whichever of its lists comes first, so that
-// an open page changes what differs in it alone.
+// A project's section of the board keeps its id whichever of its lists comes first, so that an
+// open page changes only the parts of the section that differ.
 func TestPanelKeepsSections(t *testing.T) {
 	_, base := servertest.Site(t)
 	section := func(client string) string {
@@ -263,8 +263,8 @@ func TestPanelKeepsSections(t *testing.T) {
 	}
 }
 
-// What is wrong with the store stands above the lists: who watches them is often the only
-// person who looks at it.
+// Warnings about the store stand above the lists: the person who watches the lists is often
+// the only one to see a warning.
 func TestBoardWarns(t *testing.T) {
 	warning := ""
 	s := servertest.New(t, nil, nil)
@@ -277,8 +277,8 @@ func TestBoardWarns(t *testing.T) {
 	has(t, page(t, url), `<p class="bar lost">the store is 81 % full</p><p class="bar lost">2 rows &lt;b&gt;damaged&lt;/b&gt;</p>`)
 }
 
-// What an agent says of an item by TodoWrite is shown on the board and the list's page, in
-// the API and as markdown: why it is blocked, failed or was cancelled.
+// The reason that an agent gives by TodoWrite for a blocked, failed or cancelled item is
+// shown on the board, on the list's page, in the API and in markdown.
 //
 // BAD-INPUT 118: A reason of any type, length or content; an unknown status word → One line of at
 // most 4,000 characters, or refused; passed over where the status has none
@@ -297,7 +297,7 @@ func TestPanelShowsReasons(t *testing.T) {
 	}
 }
 
-// A search finds what stands in lists now, and what left them when it is asked to.
+// A search finds texts that lists have now and, with history=true, texts that they had.
 // BAD-INPUT 37: no text that it shows is taken for HTML.
 func TestPanelSearchesWhatLeft(t *testing.T) {
 	_, base, list := listed(t, "gemini-cli", servertest.Todos("pending", "Buy rope", "Paint <b>it</b>"), servertest.Todos("pending", "Buy rope", "Dry the hull"))
@@ -307,8 +307,8 @@ func TestPanelSearchesWhatLeft(t *testing.T) {
 	has(t, row, `href="lists/`+id+`?revision=1"`, "in revision 1: <bdi><mark>Paint</mark> &lt;b&gt;it")
 }
 
-// A person's theme is on every page from its first byte; another value is none. An address
-// of a view that is no more leads to the board.
+// The theme in a person's cookie is in the HTML of every page; an unknown theme is ignored.
+// The address of a view that no longer exists leads to the board.
 func TestPanelTheme(t *testing.T) {
 	_, base := servertest.Site(t)
 	for theme, want := range map[string]string{"dark": "dark", "light": "light", `"><script>`: "", "": ""} {
@@ -320,9 +320,9 @@ func TestPanelTheme(t *testing.T) {
 	}
 }
 
-// The page of a day shows by project what was done, failed, waits and is open, as its
-// markdown does; another day shows what was done then, and what is no day is refused.
-// BAD-INPUT 37: no text of it is taken for HTML.
+// The page of a day shows by project the items that were done, failed, wait and are open, as
+// its markdown does. Each day shows its own items; an invalid day is refused with status 400.
+// BAD-INPUT 37: no text of the page is taken for HTML.
 func TestPanelToday(t *testing.T) {
 	store := storetest.NewMemory()
 	now := time.Now()
@@ -356,7 +356,7 @@ func TestPanelToday(t *testing.T) {
 	}
 }
 
-// lockStore locks a store as another program would, until unlock is called.
+// lockStore runs statements on a store, as another program would, and keeps their locks until unlock is called.
 func lockStore(t *testing.T, path string, statements ...string) (unlock func()) {
 	t.Helper()
 	db := checktest.Must(sql.Open("sqlite", path))(t)
@@ -368,8 +368,8 @@ func lockStore(t *testing.T, path string, statements ...string) (unlock func()) 
 }
 
 // BAD-INPUT 72: while another program has the store locked, an edit and a restore
-// are answered within their bound, and neither is applied when the lock ends:
-// not where the store is in use, and not where it cannot even be read.
+// are refused with status 503 in time, and neither is applied when the lock ends,
+// whether the server already uses the store or cannot even read it.
 func TestEditsOnALockedStore(t *testing.T) {
 	for name, lock := range map[string][]string{
 		"in use":         {"BEGIN IMMEDIATE"},
@@ -391,7 +391,7 @@ func TestEditsOnALockedStore(t *testing.T) {
 				servertest.Is(t, "72: "+edit, http.StatusServiceUnavailable, "did not answer in time")(servertest.Post(t, site.URL+"/lists/"+list+"/edit", edit))
 			}
 			unlock()
-			// What waits in the queue of the store is carried out before this save.
+			// Calls that wait in the queue of the store are carried out before this save.
 			next := checktest.Must(store.Load(t.Context(), list, 0))(t)
 			next.Revision, next.Operation = next.Revision+1, todo.Operation{}
 			if _, err := storetest.Save(t.Context(), store, next); err != nil || next.Revision != 3 || len(next.Items) != 2 {
@@ -415,9 +415,9 @@ func twoRevisions(t *testing.T, path string) (list string) {
 	return list
 }
 
-// BAD-INPUT 130: a list whose newest revision is damaged is a card of what its excerpt says,
-// and says so; its own page and its document say what to do, and its history has what can be
-// read. Everything else is there, and open pages go on when something changes beside it.
+// BAD-INPUT 130: a list whose newest revision is damaged has a card made from its excerpt,
+// which says that the list is damaged; its page and its document say what to do, and its
+// history has the readable revisions. Other lists are shown, also as they change.
 func TestDamagedListAtWork(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	write := func(lists board.Lists, key, agent, text string) string {

@@ -9,14 +9,14 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Answer is what a chat is answered.
+// Answer is a server's answer to a chat.
 type Answer struct {
 	Message
 	chat *Chat
 	call string
 }
 
-// Refused returns what a call was refused with; nil when it was carried out.
+// Refused returns the error with which a call was refused; nil when it was carried out.
 func (a Answer) Refused() error {
 	switch {
 	case a.Error != nil:
@@ -27,7 +27,7 @@ func (a Answer) Refused() error {
 	return nil
 }
 
-// structured is what structured content says of a list.
+// structured is the structured content about a list.
 type structured struct {
 	List     string
 	Revision int64
@@ -37,7 +37,7 @@ type structured struct {
 }
 
 func (a Answer) structured() (s structured) {
-	_ = json.Unmarshal(a.Result.Structured, &s) // without it there is no list
+	_ = json.Unmarshal(a.Result.Structured, &s) // without structured content there is no list
 	return s
 }
 
@@ -47,7 +47,7 @@ func (a Answer) List() string { return a.structured().List }
 // Revision returns the revision of the list in structured content.
 func (a Answer) Revision() int64 { return a.structured().Revision }
 
-// Items returns the items that structured content shows, in the core's words.
+// Items returns the items in structured content, with the statuses of package todo.
 func (a Answer) Items() (items []todo.Item) {
 	for _, block := range a.structured().Display {
 		for _, i := range block.Items {
@@ -61,7 +61,7 @@ func (a Answer) Items() (items []todo.Item) {
 	return items
 }
 
-// Says checks that the text, or the message of an error, has all of some texts.
+// Says checks that the answer's text, or its error's message, contains all of texts.
 func (a Answer) Says(texts ...string) Answer {
 	a.chat.Helper()
 	for _, text := range texts {
@@ -72,7 +72,7 @@ func (a Answer) Says(texts ...string) Answer {
 	return a
 }
 
-// Lacks checks that the text has none of some texts.
+// Lacks checks that the answer's text, or its error's message, contains none of texts.
 func (a Answer) Lacks(texts ...string) Answer {
 	a.chat.Helper()
 	for _, text := range texts {
@@ -90,8 +90,8 @@ func (a Answer) said() string {
 	return a.Text()
 }
 
-// Fails checks that a tool refused the call with an error for the model that has all of
-// some texts.
+// Fails checks that a tool refused the call with an error for the model that contains all
+// of texts.
 func (a Answer) Fails(texts ...string) Answer {
 	a.chat.Helper()
 	if a.Error != nil || !a.Result.IsError || !strings.HasPrefix(a.Text(), "Error") {
@@ -100,7 +100,7 @@ func (a Answer) Fails(texts ...string) Answer {
 	return a.Says(texts...)
 }
 
-// Is checks the whole text.
+// Is checks the answer's whole text.
 func (a Answer) Is(text string) Answer {
 	a.chat.Helper()
 	if a.Text() != text {

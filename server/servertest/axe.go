@@ -14,7 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Violations are what axe finds on the page in a tab or frame: rule, element, why.
+// Violations returns the violations that axe finds on the page in a tab or frame: the rule, element and reason of each.
 func Violations(t *testing.T, ctx context.Context) []string {
 	t.Helper()
 	script := checktest.Must(os.ReadFile(filepath.Join(NodeModules(t), "axe-core", "axe.min.js")))(t)
@@ -23,7 +23,7 @@ func Violations(t *testing.T, ctx context.Context) []string {
 	return found
 }
 
-// Emulate has a tab or frame prefer a colour scheme and no motion.
+// Emulate makes a tab or frame prefer a colour scheme and reduced motion.
 func Emulate(t *testing.T, ctx context.Context, scheme string) {
 	t.Helper()
 	if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{

@@ -23,18 +23,18 @@ type browser struct {
 // shared is the browser of all tests of a package that [Main] runs.
 var shared *browser
 
-// Main runs the tests of a package in one browser, for its TestMain.
+// Main runs all tests of a package with one browser. TestMain calls it.
 func Main(m *testing.M) (code int) {
 	shared = &browser{close: func() {}}
 	defer func() { shared.close() }()
 	return m.Run()
 }
 
-// start tries three times to start the browser: beside others it crashes now and then.
+// start tries three times to start the browser: while others run, it crashes now and then.
 func (b *browser) start() (err error) {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WSURLReadTimeout(patience),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
-	if shell, err := exec.LookPath("chromium-headless-shell"); err == nil { // without windows it takes a third of the time, and isolates frames only if told to
+	if shell, err := exec.LookPath("chromium-headless-shell"); err == nil { // this shell takes a third of the time, and isolates frames only if told to
 		options = append(options, chromedp.ExecPath(shell), chromedp.Flag("site-per-process", true), chromedp.Flag("enable-features", "NetworkService,NetworkServiceInProcess,IsolateSandboxedIframes"),
 			chromedp.Flag("disable-features", "Translate,BlinkGenPropertyTrees,SpareRendererForSitePerProcess"))
 	}
@@ -75,7 +75,7 @@ func Tab(t testing.TB) context.Context {
 	return ctx
 }
 
-// Open opens a tab on a page of the panel and waits until it follows changes.
+// Open opens a page of the panel in a new tab and waits until the page follows changes.
 func Open(t testing.TB, url string) context.Context {
 	t.Helper()
 	ctx := Tab(t)
@@ -94,9 +94,9 @@ func Do(t testing.TB, ctx context.Context, steps ...chromedp.Action[chromedp.Voi
 	}
 }
 
-// Press presses keys one after the other. Other than chromedp.KeyEvent it sends a key and the
-// character it types as one, as a keyboard does: a key that a page has handled types nothing
-// into the field that its handler led to.
+// Press presses keys one after the other. Unlike chromedp.KeyEvent it sends a key and its
+// character in one event, as a keyboard does: a key that a page handles types nothing into
+// the field to which the handler moves the focus.
 func Press(keys string, modifiers ...chromedp.Modifier) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		for _, r := range keys {
@@ -128,10 +128,10 @@ func Eval[T any](t testing.TB, ctx context.Context, script string) T {
 	return v
 }
 
-// Until waits until a script is true. It asks by a timer: at each frame the page would draw.
+// Until waits until a script is true. It polls by a timer: polling by frames makes the page draw.
 func Until(t testing.TB, ctx context.Context, script string) {
 	t.Helper()
-	// What the script asks for may not be on the page yet.
+	// An element that the script reads may not be on the page yet.
 	guarded := "(() => { try { return (" + script + ") } catch { return false } })()"
 	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](guarded, chromedp.WithPollingInterval(10*time.Millisecond), chromedp.WithPollingTimeout(patience))); err != nil {
 		t.Fatalf("never true: %s: %v", script, err)

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Transport is how a chat reaches a server, and the era of its messages.
+// Transport is how a chat reaches a server, and which era of the protocol its messages follow.
 type Transport string
 
 const (
@@ -26,37 +26,37 @@ const (
 	Sessionless Transport = "HTTP, 2026-07-28"
 )
 
-// Piped reports whether a transport is a pipe, which is a client's own.
+// Piped reports whether a transport is a pipe, which has a single client.
 func (by Transport) Piped() bool { return by == Stdio || by == StdioModern }
 
 // Modern reports whether messages follow the sessionless protocol.
 func (by Transport) Modern() bool { return by == StdioModern || by == Sessionless }
 
-// Patience is how long a chat waits for what must come.
+// Patience is how long a chat waits for an answer on a pipe, or for a notification.
 const Patience = 30 * time.Second
 
-// accepts are headers of every message over HTTP.
+// accepts has the headers of every message over HTTP: names and values in turn.
 var accepts = []string{"Content-Type", "application/json", "Accept", "application/json, text/event-stream"}
 
-// ErrGone means that no answer came: the server or the connection ended first.
+// ErrGone means that no answer came: the server or the connection ended, or [Patience] passed.
 var ErrGone = errors.New("no answer")
 
-// Chat is a connection of a client, and what it says in _meta of each message. Its
-// methods fail the test when the protocol does; a tool's refusal is an answer.
+// Chat is a connection of a client, with the _meta of its messages. Its methods fail
+// the test on an error of the protocol; a tool's refusal is an answer.
 type Chat struct {
 	testing.TB
 	By      Transport
 	Client  string // its name in clientInfo
-	URL     string // of /mcp, over HTTP
+	URL     string // the address of /mcp, over HTTP
 	Session string
 	Roots   bool         // whether a sessionless client declares roots
 	Meta    string       // members of _meta as JSON; empty for none
 	Folder  string       // the header Todo-Folder, over HTTP; empty for none
-	Answers string       // members of inputResponses as JSON, to what the server asks for
-	HTTP    *http.Client // nil is the default one
+	Answers string       // members of inputResponses as JSON: answers to the server's questions
+	HTTP    *http.Client // nil is the default client
 
-	in      io.Writer   // of a pipe
-	answers chan string // on the pipe, but for notifications
+	in      io.Writer   // the server's input, on a pipe
+	answers chan string // the server's messages on a pipe, without notifications
 	notes   chan string // notifications
 	serial  *atomic.Int64
 }
@@ -66,7 +66,7 @@ func newChat(t testing.TB, by Transport, client string) *Chat {
 		answers: make(chan string, 10), notes: make(chan string, 10_000)}
 }
 
-// OverHTTP begins a chat at an address of /mcp.
+// OverHTTP begins a chat over HTTP; url is the address of /mcp.
 func OverHTTP(t testing.TB, by Transport, client, url string) *Chat {
 	t.Helper()
 	c, err := TryHTTP(t, by, client, url)
@@ -76,7 +76,7 @@ func OverHTTP(t testing.TB, by Transport, client, url string) *Chat {
 	return c
 }
 
-// TryHTTP is [OverHTTP] that returns an error when no session begins.
+// TryHTTP is [OverHTTP], but returns an error when no session begins.
 func TryHTTP(t testing.TB, by Transport, client, url string) (*Chat, error) {
 	c := newChat(t, by, client)
 	if c.URL = url; by != Session {
@@ -89,8 +89,8 @@ func TryHTTP(t testing.TB, by Transport, client, url string) (*Chat, error) {
 	return c, nil
 }
 
-// OnPipe begins a chat with what reads in and writes out. It returns an error when that
-// ends before it answers.
+// OnPipe begins a chat with a server: in is the server's input, out its output. It
+// returns an error when the server ends before it answers.
 func OnPipe(t testing.TB, by Transport, client string, in io.Writer, out *bufio.Reader) (*Chat, error) {
 	c := newChat(t, by, client)
 	c.in = in
@@ -102,13 +102,13 @@ func OnPipe(t testing.TB, by Transport, client string, in io.Writer, out *bufio.
 	return c, err
 }
 
-// split passes on what a pipe's server sends: answers and notifications.
+// split sorts the messages of a pipe's server into answers and notifications.
 func (c *Chat) split(out *bufio.Reader) {
 	defer close(c.answers)
 	for {
 		line, err := out.ReadString('\n')
 		switch {
-		case err != nil: // also after a part of an answer
+		case err != nil: // the end, perhaps after a part of an answer
 			return
 		case strings.Contains(line, `"method":"notifications/`):
 			c.notes <- line
@@ -133,11 +133,11 @@ func (c *Chat) And(meta string, values ...any) *Chat {
 // Conversation returns the same connection with a conversation's id.
 func (c *Chat) Conversation(id string) *Chat { return c.With(`"todo-mcp/conversation":%q`, id) }
 
-// Agent returns the same conversation's sub-agent of a name.
+// Agent returns the same connection for the conversation's sub-agent with a name.
 func (c *Chat) Agent(name string) *Chat { return c.And(`"todo-mcp/agent":%q`, name) }
 
-// InOperation returns the same connection with an operation's id, by which a repeat of
-// a call is known.
+// InOperation returns the same connection with an operation's id, by which the server
+// recognizes a repeat of a call.
 func (c *Chat) InOperation(id string) *Chat { return c.And(`"todo-mcp/operation":%q`, id) }
 
 // At returns the same chat at another server on the same store.
@@ -194,8 +194,8 @@ func (c *Chat) Headers(message string) []string {
 	return append(folder, ModernHeaders(m.Method, m.Params.Name+m.Params.URI)...)
 }
 
-// Send sends a message and returns its answer, or an error that wraps [ErrGone]. On a
-// pipe there is one at a time.
+// Send sends a message and returns its answer. If no answer comes, the error wraps
+// [ErrGone]. On a pipe a message must be answered before the next.
 func (c *Chat) Send(ctx context.Context, message string) (Answer, error) {
 	if c.in != nil {
 		go c.Write(message + "\n") // the pipe may have no buffer
@@ -229,7 +229,7 @@ func (c *Chat) request(ctx context.Context, method, body string, headers []strin
 	return req, nil
 }
 
-// answer returns the answer in a body: JSON, or a stream if notifications come first.
+// answer returns the answer in a body: JSON, or an event stream if notifications come first.
 func (c *Chat) answer(status, body string) (Answer, error) {
 	for line := range strings.SplitSeq(body, "\n") {
 		data, _ := strings.CutPrefix(line, "data: ")
@@ -279,7 +279,7 @@ func (c *Chat) Asks(method, params string) Answer {
 	return a
 }
 
-// Try calls a tool. An error means that no answer came; a refusal is an answer.
+// Try calls a tool. It returns an error if no answer comes; a refusal is an answer.
 func (c *Chat) Try(tool, args string) (Answer, error) {
 	params := fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, args)
 	a, err := c.Send(c.Context(), c.Message(c.serial.Add(1), "tools/call", params))
@@ -307,7 +307,7 @@ func (c *Chat) Does(tool, args string) Answer {
 	return a
 }
 
-// Writes replaces the list by a plan in short with TodoWrite, which must not refuse it.
+// Writes writes a plan in short form (package chattest) with TodoWrite, which must not refuse it.
 func (c *Chat) Writes(plan string) Answer {
 	c.Helper()
 	return c.Does("TodoWrite", Arguments("TodoWrite", plan))
@@ -325,7 +325,7 @@ func (c *Chat) Sets(id, status string) Answer {
 	return c.Calls("update_todo", fmt.Sprintf(`{"id":%q,"status":%q}`, id, status))
 }
 
-// Prompt returns the answer to a prompt; args is a JSON object.
+// Prompt gets a prompt and returns the answer; args is a JSON object.
 func (c *Chat) Prompt(name, args string) Answer {
 	c.Helper()
 	a := c.Asks("prompts/get", fmt.Sprintf(`{"name":%q,"arguments":%s}`, name, args))
@@ -335,7 +335,7 @@ func (c *Chat) Prompt(name, args string) Answer {
 	return a
 }
 
-// Resume asks for the prompt resume with the id, the name or the title of a list.
+// Resume gets the prompt "resume" for a list, which is given by its id, name or title.
 func (c *Chat) Resume(list string) Answer {
 	c.Helper()
 	return c.Prompt("resume", fmt.Sprintf(`{"list":%q}`, list))
@@ -360,7 +360,7 @@ func (c *Chat) Reads() (l List) {
 	return l
 }
 
-// Shows checks what todo://list reads as, in short.
+// Shows checks that todo://list has a plan, given in short form.
 func (c *Chat) Shows(want string) {
 	c.Helper()
 	if got := c.Reads().String(); got != want {
@@ -368,7 +368,7 @@ func (c *Chat) Shows(want string) {
 	}
 }
 
-// Current returns the id of the chat's list, which it reads; empty when there is none.
+// Current reads the chat's list and returns its id; empty when there is no list.
 func (c *Chat) Current() string {
 	c.Helper()
 	return c.Reads().List

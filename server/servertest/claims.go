@@ -14,18 +14,18 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// claimSteps is how many steps the agents of [Claims] share. Every third one waits for
-// the one before it.
+// claimSteps is how many steps the agents of [Claims] share. Every third step waits for
+// the step before it.
 const claimSteps = 9
 
-// Claims has agents take the steps of one list that all of them are on, do them, and give
-// them back, with so many calls each, all at once, and returns how many calls that were. It
-// checks that their answers are those of calls one after the other, each between its call
-// and its return (D5).
+// Claims makes agents take, do and give back steps of one shared list, all at once. each is
+// the number of calls of each agent; the result is the number of all these calls. It checks
+// that the answers are linearizable: they could come from the same calls one after the
+// other, each at a moment between its start and its return (D5).
 //
-// The model is the list, and decides each answer alone: which step "next" is, who has a step
-// that another asks for, what is ready when one is done, and what TaskList says. All agents
-// are there all the time.
+// The model is the list, which alone decides each answer: which step "next" is, who has a
+// step that another agent asks for, which step is ready when one is done, and what TaskList
+// answers. No agent leaves.
 func Claims(t *testing.T, agents []*Chat, each int) int {
 	t.Helper()
 	first := agents[0]
@@ -35,7 +35,7 @@ func Claims(t *testing.T, agents []*Chat, each int) int {
 			first.Does("TaskUpdate", fmt.Sprintf(`{"taskId":"%d","addBlockedBy":["%d"]}`, n, n-1))
 		}
 	}
-	// A list of which all is done would end.
+	// A list would end when all its steps are done: agent 0 keeps one.
 	first.Does("TaskCreate", fmt.Sprintf(`{"subject":"Step %d"}`, claimSteps+1))
 	first.Does(claimOp{0, takeStep, claimSteps + 1}.call())
 	var mu sync.Mutex
@@ -53,7 +53,7 @@ func Claims(t *testing.T, agents []*Chat, each int) int {
 					t.Error(op, a.Raw, err)
 					return
 				}
-				answer, _, _ := strings.Cut(a.Text(), "\nAnother agent changed the list") // since its last call
+				answer, _, _ := strings.Cut(a.Text(), "\nAnother agent changed the list") // since the last call
 				answer, _, _ = strings.Cut(answer, "\nBegun before what it waits for")
 				mu.Lock()
 				calls = append(calls, porcupine.Operation{ClientId: k, Input: op, Call: int64(called), Output: answer, Return: int64(time.Since(began))})
@@ -67,7 +67,7 @@ func Claims(t *testing.T, agents []*Chat, each int) int {
 		page := filepath.Join(os.TempDir(), "claims-not-linearizable.html")
 		t.Errorf("the calls are not linearizable: %s; see %s (%v)", got, page, porcupine.VisualizePath(claimModel(), info, page))
 	}
-	// A step that two got must be found.
+	// The check must find a step that two agents got.
 	n := slices.IndexFunc(calls, func(c porcupine.Operation) bool { return strings.Contains(c.Output.(string), " is taken by ") })
 	if n < 0 {
 		t.Fatal("no two agents asked for one step")
@@ -82,7 +82,7 @@ func Claims(t *testing.T, agents []*Chat, each int) int {
 
 type claimKind int
 
-// What an agent does: take the next step, take or do one, give one back, or list all.
+// The kinds of calls: take the next step, take or do a given step, give it back, or list all steps.
 const (
 	takeNext claimKind = iota
 	takeStep
@@ -114,7 +114,7 @@ func (o claimOp) call() (tool, args string) {
 	}
 }
 
-// claimStep is a step as the model has it: who began it is -1 for nobody.
+// claimStep is a step in the model. begunBy is the agent that began it; -1 for none.
 type claimStep struct {
 	status, owner string
 	begunBy       int
@@ -139,12 +139,12 @@ func claimModel() porcupine.Model {
 	}
 }
 
-// waits reports whether a step waits for the one before it.
+// waits reports whether step n, counted from 1, waits for the step before it.
 func (s claimState) waits(n int) bool {
 	return n%3 == 0 && s[n-2].status != "completed"
 }
 
-// isAnothers reports whether another agent than k has a step, n from 1.
+// isAnothers reports whether step n, counted from 1, is taken by an agent other than k.
 func (s claimState) isAnothers(n, k int, owner string) bool {
 	step := s[n-1]
 	return step.status == "in_progress" && step.begunBy != k || step.owner != "" && step.owner != owner
@@ -154,7 +154,7 @@ func (s claimState) taken(n int) string {
 	return fmt.Sprintf(`Error: task #%d is taken by %q, who is at work. Nothing was changed; take another, or "next".`, n, s[n-1].owner)
 }
 
-// after returns the list after a call, and what the call answers.
+// after returns the list after a call, and the call's answer.
 func (s claimState) after(o claimOp) (claimState, string) {
 	switch o.kind {
 	case takeNext:
@@ -199,7 +199,7 @@ func (s claimState) after(o claimOp) (claimState, string) {
 	return s, strings.Join(lines, "\n")
 }
 
-// set sets a step, and returns what is answered to that.
+// set changes step n, and returns the list and the call's answer.
 func (s claimState) set(n int, to claimStep, said string) (claimState, string) {
 	answer := fmt.Sprintf("Updated task #%d %s", n, said)
 	if s[n-1] == to {

@@ -10,8 +10,8 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 )
 
-// Plan returns arguments of TodoWrite: a plan of so many items. The one with the index
-// now is in progress, and all before it are completed.
+// Plan returns arguments of TodoWrite for a plan. The item with the index now is in
+// progress; items before it are completed, and items after it pending.
 func Plan(items, now int) string {
 	out := make([]string, items)
 	for i := range out {
@@ -28,9 +28,9 @@ type Todo struct {
 	Status     string `json:"status" jsonschema:"required"`
 }
 
-// Floor returns a server of the bare library that has a TodoWrite which keeps
-// nothing: it reads the items and answers with a text and with them. What a call to
-// it costs, a call to any server on that library costs.
+// Floor returns a server on the bare library mcp-go, with a TodoWrite that keeps
+// nothing: it reads the items and answers with a text and the items. A call of any
+// server on that library costs at least as much as a call of this one.
 func Floor() *mcpserver.MCPServer {
 	type todos struct {
 		Todos []Todo `json:"todos" jsonschema:"required"`

@@ -60,8 +60,8 @@ func try(method, url string, body io.Reader, headers ...string) (int, http.Heade
 	return res.StatusCode, res.Header, string(data), err
 }
 
-// GetJSON decodes the answer to a GET request into a pointer, unless that is
-// nil, and returns the answer's status.
+// GetJSON sends a GET request, decodes the answer into a pointer, unless the
+// pointer is nil, and returns the answer's status.
 func GetJSON(t testing.TB, url string, into any) int {
 	t.Helper()
 	status, _, data := Ask(t, http.MethodGet, url, "")
@@ -89,7 +89,7 @@ func Initialize(id int, client string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"initialize","params":{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":%q,"version":"1"}}}`, id, Legacy, client)
 }
 
-// WithMeta returns a message with _meta added; members are its members as JSON.
+// WithMeta returns a message with _meta added; members has the members of _meta as JSON.
 func WithMeta(message, members string) string {
 	return strings.Replace(message, `"params":{`, `"params":{"_meta":{`+members+`},`, 1)
 }
@@ -110,8 +110,8 @@ func ModernCall(id any, tool, args string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%q,"arguments":%s,%s}}`, raw, tool, args, Meta)
 }
 
-// ModernHeaders returns the headers that a sessionless request needs; name is the
-// tool's, or empty.
+// ModernHeaders returns the headers that a sessionless request needs; name is that of
+// the tool or prompt, or the resource's URI, or empty.
 func ModernHeaders(method, name string) []string {
 	h := []string{"MCP-Protocol-Version", Modern, "Mcp-Method", method}
 	if name != "" {
@@ -215,7 +215,7 @@ func Listed(t *testing.T, answer string) (names []string, raw map[string]json.Ra
 	return names, raw
 }
 
-// Is returns a check of an answer: its status, and texts that its body has.
+// Is returns a check of an answer's status, and of texts that its body must contain.
 func Is(t testing.TB, what string, status int, texts ...string) func(got int, header http.Header, body string) {
 	return func(got int, _ http.Header, body string) {
 		t.Helper()

@@ -19,7 +19,7 @@ func (c *Chat) Subscribe(uri string) {
 	}
 }
 
-// Subscribes subscribes to resources as the transport's era does it.
+// Subscribes subscribes to resources with the method of the transport's era.
 func (c *Chat) Subscribes(uris ...string) {
 	c.Helper()
 	if c.By.Modern() {
@@ -34,7 +34,7 @@ func (c *Chat) Subscribes(uris ...string) {
 	}
 }
 
-// Listens opens a stream of subscriptions/listen under an id.
+// Listens opens a stream of subscriptions/listen for resources, under a request id.
 func (c *Chat) Listens(id string, uris ...string) {
 	c.Helper()
 	raw, _ := json.Marshal(uris)
@@ -49,7 +49,7 @@ func (c *Chat) Listens(id string, uris ...string) {
 	}
 }
 
-// Stream opens an event stream and passes on the notifications in it.
+// Stream opens an event stream, whose notifications [Chat.Note] then returns.
 func (c *Chat) Stream(method, body string, headers ...string) {
 	c.Helper()
 	req, err := c.request(c.Context(), method, body, headers)
@@ -83,7 +83,7 @@ func (c *Chat) Note() string {
 	}
 }
 
-// NoteNow returns a notification that has come; empty when none has.
+// NoteNow returns the next notification if it has come; empty otherwise.
 func (c *Chat) NoteNow() string {
 	select {
 	case note := <-c.notes:
@@ -93,8 +93,8 @@ func (c *Chat) NoteNow() string {
 	}
 }
 
-// Updated returns the URI in the next notification, and the id of the stream that it is
-// for, if it has one.
+// Updated returns the URI in the next notification, and the id of the notification's
+// stream, if it has one.
 func (c *Chat) Updated() (uri, stream string) {
 	c.Helper()
 	var m struct {
@@ -111,22 +111,22 @@ func (c *Chat) Updated() (uri, stream string) {
 	return m.Params.URI, m.Params.Meta.Stream
 }
 
-// Beacon is a list that its own chat changes, to see which notifications come before.
+// Beacon is a list whose notifications mark a point among others. Its own chat changes it.
 type Beacon struct {
 	chat    *Chat
 	URI     string
 	touched int
 }
 
-// Beacon makes a beacon in a conversation of the same connection.
+// Beacon writes the chat's list, and returns it as a beacon.
 func (c *Chat) Beacon() *Beacon {
 	c.Helper()
 	c.Writes("p:X")
 	return &Beacon{chat: c, URI: "todo://lists/" + c.Current()}
 }
 
-// Before returns the URIs that a subscriber of the beacon was notified of up to the
-// second change of the beacon: then all that was written before has been.
+// Before changes the beacon twice, and returns the other URIs of which a subscriber of the
+// beacon is notified until then. All writes before the call are notified by then.
 func (b *Beacon) Before(c *Chat) (uris []string) {
 	c.Helper()
 	for range 2 {
@@ -140,7 +140,7 @@ func (b *Beacon) Before(c *Chat) (uris []string) {
 	return slices.DeleteFunc(uris, func(uri string) bool { return uri == b.URI })
 }
 
-// Get returns a page of the chat's server, at a path.
+// Get returns the page at a path of the chat's server.
 func (c *Chat) Get(path string) string {
 	c.Helper()
 	res, err := http.Get(strings.TrimSuffix(c.URL, "/mcp") + path)

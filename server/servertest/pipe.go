@@ -58,8 +58,8 @@ func (p *Pipe) Send(messages ...string) {
 	}
 }
 
-// Read reads the next message from the server. One that does not come within a
-// minute fails the test.
+// Read reads the next message from the server. The test fails if no message comes
+// within a minute.
 func (p *Pipe) Read() Message {
 	p.t.Helper()
 	defer time.AfterFunc(time.Minute, p.hangUp).Stop()
@@ -70,8 +70,8 @@ func (p *Pipe) Read() Message {
 	return Parse(p.t, line)
 }
 
-// Until reads and discards messages up to the next one with a method, and
-// returns that.
+// Until returns the next message with a method, and discards the messages
+// before it.
 func (p *Pipe) Until(method string) Message {
 	p.t.Helper()
 	for {
@@ -81,7 +81,7 @@ func (p *Pipe) Until(method string) Message {
 	}
 }
 
-// Message is one from the server: a response or a notification.
+// Message is a message from the server: a response or a notification.
 type Message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -95,7 +95,7 @@ type Message struct {
 		Meta       map[string]json.RawMessage                `json:"_meta"`
 		Contents   []struct{ Text string }                   // of a resource
 		Messages   []struct{ Content struct{ Text string } } // of a prompt
-		// What a server says that asks a sessionless client.
+		// The members with which a server asks a sessionless client.
 		ResultType    string
 		InputRequests map[string]struct{ Method string }
 	} `json:"result"`
@@ -106,8 +106,8 @@ type Message struct {
 	Raw string
 }
 
-// Text returns the first text of what a tool, a resource or a prompt is answered with,
-// or an empty string.
+// Text returns the first text in the answer of a tool, a resource or a prompt, or an
+// empty string.
 func (a Message) Text() string {
 	switch r := a.Result; {
 	case len(r.Content) > 0:

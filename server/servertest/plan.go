@@ -7,7 +7,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Arguments returns what a whole-list tool is called with to write a plan in short (package chattest).
+// Arguments returns the arguments with which a whole-list tool writes a plan in short form (package chattest).
 func Arguments(tool, plan string) string {
 	todos := []map[string]string{}
 	for _, i := range chattest.ParsePlan(plan) {
@@ -27,13 +27,13 @@ func Arguments(tool, plan string) string {
 	return string(raw)
 }
 
-// Steps returns what create_todos is called with to add items.
+// Steps returns the arguments with which create_todos adds items.
 func Steps(texts ...string) string {
 	raw, _ := json.Marshal(map[string]any{"items": texts})
 	return string(raw)
 }
 
-// List is a list as JSON that agents and front ends read.
+// List is a list in the JSON that agents and front ends read.
 type List struct {
 	List, Title, State string
 	Revision           int64
@@ -44,7 +44,7 @@ type List struct {
 	}
 }
 
-// String returns the items in short.
+// String returns the items in short form.
 func (l List) String() string {
 	var items []todo.Item
 	for _, i := range l.Items {

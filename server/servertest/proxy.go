@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Below returns the address below which a reverse proxy serves a server, as /todo, beside
-// others. It takes the path out of requests, or leaves it there.
+// Below starts a reverse proxy that serves a server below a path such as /todo, and returns
+// its address with the path. If strips is true, the proxy takes the path out of requests.
 func Below(t testing.TB, server, path string, strips bool) string {
 	t.Helper()
 	target := checktest.Must(url.Parse(server))(t)

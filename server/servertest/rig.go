@@ -21,7 +21,7 @@ type Rig struct {
 	Store board.Store
 }
 
-// Over runs a test once for each transport, or for all, on a memory store of its own.
+// Over runs a test once for each of transports (all if none is given), each on a new memory store.
 func Over(t *testing.T, run func(r *Rig), transports ...Transport) {
 	t.Helper()
 	for _, by := range someOrAll(transports) {
@@ -30,7 +30,7 @@ func Over(t *testing.T, run func(r *Rig), transports ...Transport) {
 }
 
 // OverFile is [Over] on a store in a SQLite file; open opens the file again, as another
-// process does.
+// process would.
 func OverFile(t *testing.T, run func(r *Rig, open func() *Rig), transports ...Transport) {
 	t.Helper()
 	for _, by := range someOrAll(transports) {
@@ -52,7 +52,7 @@ func someOrAll(some []Transport) []Transport {
 	return []Transport{Stdio, StdioModern, Session, Sessionless}
 }
 
-// File opens a SQLite file until the test ends.
+// File opens a store in a SQLite file until the test ends.
 func File(t testing.TB, path string, keep ...board.Keep) *sqlite.Store {
 	t.Helper()
 	s, err := sqlite.Open(path, append(keep, board.Keep{})[0])
@@ -74,7 +74,7 @@ type Server struct {
 	Server *server.Server
 	Base   string // its address over HTTP
 	edit   func(*server.Config)
-	piped  bool // its one client is connected
+	piped  bool // the only client of its pipe is connected
 }
 
 // Start starts a server on the store; edit, if not nil, changes its configuration.
@@ -87,14 +87,14 @@ func (r *Rig) Start(edit func(*server.Config)) *Server {
 	return s
 }
 
-// End ends a server in good order.
+// End closes a server and its board, as at an orderly exit.
 func (s *Server) End() {
 	s.Server.Close()
 	s.Server.Board.Close()
 }
 
-// Chat begins a connection of a client: over HTTP with a session, on a pipe with a
-// server of its own if this one has its client.
+// Chat begins a connection of a client to this server. A pipe has one client: further
+// clients get a server each.
 func (s *Server) Chat(client string) *Chat {
 	s.Helper()
 	if !s.By.Piped() {
@@ -135,7 +135,7 @@ func (r *Rig) Newest() string {
 	return r.Found()[0].List.ID
 }
 
-// Lists returns all lists in short, the one written last first.
+// Lists returns all lists in short form, the one written last first.
 func (r *Rig) Lists() (out []string) {
 	r.Helper()
 	for _, l := range r.Found() {
@@ -144,7 +144,7 @@ func (r *Rig) Lists() (out []string) {
 	return out
 }
 
-// Expect checks all lists, the one written last first.
+// Expect checks all lists, in short form, the one written last first.
 func (r *Rig) Expect(want ...string) {
 	r.Helper()
 	if got := r.Lists(); fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
@@ -162,7 +162,7 @@ func (r *Rig) Load(list string) todo.Snapshot {
 	return s
 }
 
-// Subs returns the agents of the lists below a list.
+// Subs returns the names of the sub-agents that have a list below a list.
 func (r *Rig) Subs(list string) (agents []string) {
 	r.Helper()
 	subs, err := r.Store.Find(r.Context(), board.Query{Parent: list})
@@ -175,13 +175,13 @@ func (r *Rig) Subs(list string) (agents []string) {
 	return agents
 }
 
-// Write makes a write in a process of its own, for a principal.
+// Write makes a write for a principal, on a board of its own, as another process would.
 func (r *Rig) Write(principal string, w board.Write) todo.Snapshot {
 	r.Helper()
 	return Write(r.T, r.Store, principal, w)
 }
 
-// Write makes a write on a store, in a process of its own, for a principal.
+// Write makes a write for a principal, on a new board of a store, as another process would.
 func Write(t testing.TB, store board.Store, principal string, w board.Write) todo.Snapshot {
 	t.Helper()
 	b := board.NewBoard(store)
@@ -193,7 +193,7 @@ func Write(t testing.TB, store board.Store, principal string, w board.Write) tod
 	return out.After
 }
 
-// Edit makes an edit of a person, in a process of its own.
+// Edit makes an edit of a person, on a board of its own, as another process would.
 func (r *Rig) Edit(list string, edit todo.Edit) {
 	r.Helper()
 	b := board.NewBoard(r.Store)
@@ -213,7 +213,7 @@ func Adds(texts ...string) todo.Change {
 	return func(d *todo.Draft) error { d.Append(texts...); return nil }
 }
 
-// Foreign makes a list of another principal, with the item "theirs", and returns its id.
+// Foreign makes a list of another principal, with the item "theirs", and returns the list's id.
 func Foreign(t testing.TB, store board.Store) string {
 	t.Helper()
 	target := board.Target{Conversation: board.Conversation{Key: "x"}}

@@ -10,23 +10,23 @@ import (
 
 // Script is a scene of chats ([chattest.Scene]) as it is played. Its commands:
 //
-//	a b = OPTIONS             begins chats, as the stage does; @ is the chat's name, and
-//	                          {MEMBERS} are members of _meta
-//	a writes PLAN             TodoWrite of a plan in short; adds A, B; sets ID STATUS
-//	a calls TOOL ARGUMENTS    any tool, with JSON or a plan in short
-//	a asks METHOD PARAMS      any request; reads URI; resumes LIST; prompts NAME ARGUMENTS
-//	a opens PATH              a page of the chat's server
-//	a shows PLAN              what todo://list has now
-//	message                   the whole of the last answer
-//	let x = a                 $x is the id of the list of chat a; with "= list" that of the answer's
-//	                          list, with "= answer" the answer's text
-//	same LIST, another LIST   whether the answer means a list
-//	is LIST k=v; k=v          what a stage knows of a list
+//	a b = OPTIONS             begins chats a and b with options of the stage; @ is the chat's
+//	                          name, and {MEMBERS} are members of _meta
+//	a writes PLAN             calls TodoWrite with a plan in short form; also: adds A, B; sets ID STATUS
+//	a calls TOOL ARGUMENTS    calls any tool, with JSON or a plan in short form
+//	a asks METHOD PARAMS      sends any request; also: reads URI; resumes LIST; prompts NAME ARGUMENTS
+//	a opens PATH              gets a page of the chat's server
+//	a shows PLAN              checks that todo://list has a plan now
+//	message                   answers with the whole last answer as JSON
+//	let x = a                 sets $x to the id of the list of chat a; with "= list" to that of the
+//	                          last answer's list, with "= answer" to the last answer's text
+//	same LIST, another LIST   checks that the last answer is about a list, or about another one
+//	is LIST k=v; k=v          checks facts that the stage knows about a list
 type Script struct {
 	testing.TB
 	Chats  map[string]*Chat
 	Vars   map[string]string
-	Answer Answer // the last one
+	Answer Answer // the last answer
 	Line   string
 
 	stage Stage
@@ -38,7 +38,7 @@ type Stage interface {
 	Begin(name string, options map[string]string) *Chat
 	// Does plays a line that only the stage knows. It returns false for an unknown line.
 	Does(s *Script, words []string) bool
-	// Fact returns what is known of a list, by a word; false for an unknown word.
+	// Fact returns the value v of a list's fact in "is LIST k=v"; false for an unknown word k.
 	Fact(list, word string) (string, bool)
 }
 
@@ -48,7 +48,7 @@ func Play(t testing.TB, stage Stage, scene chattest.Scene) {
 	scene.Play(t, s.Vars, s.does)
 }
 
-// does does what a line says. Where nothing stands below what a chat says, any answer will do.
+// does carries out a line. If asked is false, the scene has no answer below the line, and any answer will do.
 func (s *Script) does(line string, asked bool) (answer string, refused error) {
 	s.Line = line
 	first, rest, _ := strings.Cut(line, " ")
@@ -99,7 +99,7 @@ func (s *Script) begins(names []string, options string) {
 	}
 }
 
-// says lets a chat say something, and keeps the answer. It returns false when the verb is unknown.
+// says carries out a chat's command, such as "writes PLAN", and keeps the answer. It returns false for an unknown verb.
 func (s *Script) says(c *Chat, line string) bool {
 	verb, rest, _ := strings.Cut(line, " ")
 	first, args, _ := strings.Cut(rest, " ")
@@ -150,7 +150,7 @@ func (s *Script) let(name, of string) {
 	}
 }
 
-// is checks facts of a list.
+// is checks facts about a list.
 func (s *Script) is(list, want string) {
 	for fact := range strings.SplitSeq(want, ";") {
 		word, value, _ := strings.Cut(strings.TrimSpace(fact), "=")

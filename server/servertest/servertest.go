@@ -1,7 +1,7 @@
-// Package servertest sets up servers, clients and stores for tests of what people and
-// programs get from a server. A [Chat] is a chat of an agent, on a pipe or over HTTP, with
-// a server in the test's process or with the real program. A [Rig] is the store and the
-// servers behind it, a [Script] a scene that chats play.
+// Package servertest sets up servers, clients and stores for tests of a server from the
+// outside. A [Chat] is a chat of an agent, on a pipe or over HTTP, with a server in the
+// test's process or with the real program. A [Rig] is a store with the servers on it, and
+// a [Script] is a scene that chats play.
 package servertest
 
 import (
@@ -77,9 +77,9 @@ func ServeOn(t testing.TB, l net.Listener, s *server.Server, edit func(*edge.Con
 	return web
 }
 
-// Handler returns what serves a server over HTTP, which the caller closes. edit, if
-// not nil, changes the configuration. A request may take a minute: on a busy machine one
-// that works takes longer than people wait.
+// Handler returns the HTTP handler of a server, which the caller closes. edit, if not
+// nil, changes the configuration. A request may take a minute: on a busy machine a
+// request can succeed after a longer time than people wait.
 func Handler(t testing.TB, s *server.Server, edit func(*edge.Config)) *edge.Edge {
 	t.Helper()
 	c := edge.Config{Board: s.Board, Log: s.Log, Timeout: time.Minute}
@@ -89,7 +89,7 @@ func Handler(t testing.TB, s *server.Server, edit func(*edge.Config)) *edge.Edge
 	return web.New(s, c)
 }
 
-// Apply writes to lists with a change, and returns the list as it is then.
+// Apply makes a write with a change, and returns the list after it.
 func Apply(t testing.TB, lists board.Lists, w board.Write, change func(d *todo.Draft)) todo.Snapshot {
 	t.Helper()
 	w.Change = func(d *todo.Draft) error { change(d); return nil }
@@ -102,7 +102,7 @@ func In(conversation string) board.Write {
 	return board.Write{Target: board.Target{Conversation: board.Conversation{Key: conversation}, Append: true}}
 }
 
-// Says has the agent of a list say, as hooks of its host do, what it does and for what it waits.
+// Says reports, as hooks of its host do, what the agent of a list does and what it asks.
 func Says(t testing.TB, lists board.Lists, list string, does todo.Doing, asks string) {
 	t.Helper()
 	s, err := lists.Load(t.Context(), list, 0)

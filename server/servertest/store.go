@@ -12,15 +12,15 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Failing is a store that returns [ErrDisk] while Broken is true, and else the errors that
-// Fault says.
+// Failing is a store that returns [ErrDisk] while Broken is true, and otherwise the errors
+// that Fault returns.
 type Failing struct {
 	board.Store
 	Broken atomic.Bool
-	Silent bool // it answers nothing until the caller gives up
-	// Fault, unless it is nil, returns the error with which a method fails that is called
-	// with a list, or with none; nil for none. What a board reads to inform its watchers
-	// passes it by.
+	Silent bool // a call returns only when its context ends
+	// Fault, unless it is nil, returns the error with which a call of a method fails; nil
+	// lets the call succeed. list is the call's list, if it has one. A board's reads for
+	// its watchers do not call Fault.
 	Fault func(method, list string) error
 }
 
@@ -61,7 +61,7 @@ func (f *Failing) Load(ctx context.Context, list string, revision int64) (todo.S
 func (f *Failing) Find(ctx context.Context, q board.Query) ([]todo.Snapshot, error) {
 	method := "Find"
 	if q.OldestFirst && q.Deleted {
-		method = "" // for watchers
+		method = "" // a board's read for its watchers
 	}
 	if err := f.fails(ctx, method, ""); err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (f *Failing) SeenOn(ctx context.Context, principal, list string) ([]board.S
 	return f.Store.SeenOn(ctx, principal, list)
 }
 
-// Nth is the [Failing.Fault] that fails one call of a store: the n-th since [Nth.Fail].
+// Nth has a [Failing.Fault] that makes one call of a store fail: the n-th after [Nth.Fail].
 type Nth struct {
 	mu           sync.Mutex
 	left         int
@@ -101,7 +101,7 @@ type Nth struct {
 	method, list string // of the call that failed
 }
 
-// Fail makes the n-th call from now on fail; 0 none.
+// Fail makes the n-th call from now on fail with err. If n is 0, no call fails.
 func (f *Nth) Fail(n int, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -119,8 +119,8 @@ func (f *Nth) Fault(method, list string) error {
 	return f.err
 }
 
-// Failed returns the method that failed, empty while none did, and the list that it was
-// called with.
+// Failed returns the method and the list of the call that failed. Both are empty while no
+// call has failed.
 func (f *Nth) Failed() (method, list string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -156,7 +156,7 @@ func (t slowTx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 	return t.Tx.Save(ctx, next)
 }
 
-// Grows returns a check that the heap has grown by at most a number of bytes since.
+// Grows returns a check that the heap has grown by at most a number of bytes since the call of Grows.
 func Grows(t testing.TB) (check func(what string, most int64)) {
 	before := heap()
 	return func(what string, most int64) {

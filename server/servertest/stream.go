@@ -65,7 +65,7 @@ func (e *Events) Data() string {
 }
 
 // Event returns the next event that has a name; the id may come from an earlier
-// event without one.
+// event without a name.
 func (e *Events) Event() (id, name, data string) {
 	e.t.Helper()
 	for {

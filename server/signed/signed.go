@@ -14,12 +14,12 @@ import (
 // Key signs texts. It returns its secret, of 32 bytes or more, and must be safe for concurrent use.
 type Key func() []byte
 
-const maxLength = 4096 // the length in bytes above which no text is read
+const maxLength = 4096 // bytes of the longest text that Open reads
 
 // Sign returns a value as a signed text of letters, digits, "-", "_" and a dot, valid only for the same purpose. It
 // panics for a value that cannot be JSON.
 func (k Key) Sign(purpose string, value any) string {
-	data, err := json.Marshal(value) // "<" takes one byte, in encoding/json six
+	data, err := json.Marshal(value) // "<" takes one byte here, but six in encoding/json
 	if err != nil {
 		panic(err)
 	}

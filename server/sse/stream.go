@@ -1,7 +1,7 @@
 // Package sse writes streams of server-sent events.
 //
 // A stream gets a comment at regular intervals, so that proxies and clients do not close it and know that the server
-// runs. It ends with its context, and when its client does not read: the response limits each write (BAD-INPUT 61).
+// runs. It ends with its context, and when its client does not read: each write has a time limit (BAD-INPUT 61).
 package sse
 
 import (
@@ -32,9 +32,9 @@ type Stream struct {
 	comment string     // the beginning of a comment
 }
 
-// Open returns a stream that writes to w from its first event on. Each keepAlive it writes a comment and asks mayGoOn
-// whether it may go on. It ends with ctx, when a write fails, when mayGoOn returns false, or with [Stream.Close],
-// which must be called.
+// Open returns a stream that writes to w from its first event on. At each interval keepAlive it calls mayGoOn, and
+// writes a comment. It ends with ctx, when a write fails, when mayGoOn returns false, or with [Stream.Close], which
+// must be called.
 func Open(ctx context.Context, w http.ResponseWriter, keepAlive time.Duration, mayGoOn func(context.Context) bool) *Stream {
 	s := &Stream{response: w, control: http.NewResponseController(w), Silence: keepAlive * 5 / 2, comment: ": "}
 	s.ctx, s.cancel = context.WithCancel(ctx)
@@ -84,7 +84,7 @@ func (s *Stream) Send(events ...Event) error { return s.SendEncoded(Encode(event
 func Encode(events ...Event) []byte {
 	var b bytes.Buffer
 	data := json.NewEncoder(&b) // it ends with a line break
-	data.SetEscapeHTML(false)   // HTML would be half as long again
+	data.SetEscapeHTML(false)   // escaped HTML would be half as long again
 	for _, e := range events {
 		if e.ID != 0 {
 			fmt.Fprintf(&b, "id: %d\n", e.ID)
@@ -93,7 +93,7 @@ func Encode(events ...Event) []byte {
 			fmt.Fprintf(&b, "event: %s\n", e.Name)
 		}
 		b.WriteString("data: ")
-		_ = data.Encode(e.Data) // cannot fail: no year above 9999 can be stored, and all else has a form
+		_ = data.Encode(e.Data) // cannot fail: a year above 9999 would, but cannot be stored
 		b.WriteByte('\n')
 	}
 	return b.Bytes()
@@ -168,7 +168,7 @@ func (s *Shared[K, V]) Get(ctx context.Context, key K, read func() (V, error)) (
 	if v.made {
 		return &v.value, nil
 	}
-	err := ctx.Err() // it may have waited for reads that failed
+	err := ctx.Err() // it may have ended during earlier reads that failed
 	if err == nil {
 		v.value, err = read()
 	}

@@ -46,7 +46,7 @@ func TestStalledReader(t *testing.T) {
 	host := strings.TrimPrefix(web.URL, "http://")
 	stalled := checktest.Must(net.Dial("tcp", host))(t)
 	defer stalled.Close()
-	checktest.Check(t, stalled.(*net.TCPConn).SetReadBuffer(64<<10)) // some systems take in tens of megabytes else
+	checktest.Check(t, stalled.(*net.TCPConn).SetReadBuffer(64<<10)) // else some systems buffer tens of megabytes
 	fmt.Fprintf(stalled, "GET /api/events HTTP/1.1\r\nHost: %s\r\n\r\n", host)
 	reader := bufio.NewReader(stalled)
 	if status, err := reader.ReadString('\n'); err != nil || !strings.Contains(status, "200") {
@@ -71,8 +71,8 @@ func TestStalledReader(t *testing.T) {
 			servertest.Post(t, web.URL+"/mcp", servertest.Call(n, "write_todos", servertest.Todos("pending", texts...)), "Mcp-Session-Id", id))
 	}
 	<-received
-	// Once the server has closed the stalled stream there is room for another one. What was sent
-	// before can be read, then the end.
+	// Once the server has closed the stalled stream there is room for another one. The stalled client can read what was
+	// sent before, then the end.
 	for isFull := true; isFull; {
 		next, err := http.Get(web.URL + "/api/events")
 		checktest.Check(t, err)

@@ -24,11 +24,11 @@ import (
 )
 
 // Serve serves one client until its input ends, its output is closed, or ctx ends. It still handles and answers the
-// messages that came before. Streams of subscriptions/listen run beside other messages.
+// messages that came before the end. Streams of subscriptions/listen run beside other messages.
 //
-// After the end it waits for these answers as long as one is written in each StopTimeout of the server; once ctx has
-// ended, for one StopTimeout at most. Then it cuts off the call in progress, drops messages that are not handled, and
-// returns within a second (BAD-INPUT 58 and 68).
+// After the end it waits for these answers while at least one is written in each StopTimeout of the server; once ctx
+// has ended, for one StopTimeout at most. Then it cuts off the call in progress, drops messages that are not handled,
+// and returns within a second (BAD-INPUT 58 and 68).
 //
 // mcp-go's stdio transport is not used: it applies pipelined calls out of order, loses answers at the end of input,
 // accepts lines of any length and has one global session.
@@ -92,16 +92,16 @@ type transport struct {
 	writing sync.Mutex // held while a message is written
 	out     io.Writer
 	hangUp  func()       // ends the context of Serve
-	written atomic.Int64 // messages
+	written atomic.Int64 // messages written
 
 	hasRoots bool // the client declared roots, and roots/list was not sent
 }
 
 const (
 	maxAhead   = 32                    // messages that are read ahead, to notice the end of input while answers wait
-	maxLine    = 8 << 20               // bytes of a line in which the id of a message that is too large is found
+	maxLine    = 8 << 20               // bytes of a line that are searched for the id of a message that is too large
 	arriving   = 20 * time.Millisecond // how long the server waits for a next line after it was told to stop
-	cuttingOff = time.Second           // how long calls may take to end that are cut off
+	cuttingOff = time.Second           // how long calls that are cut off may take to end
 )
 
 // message is a line of the input.
@@ -169,7 +169,7 @@ func (t *transport) handle(m message) {
 	case m.Method == string(mcp.MethodSubscriptionsListen) && m.ID != nil:
 		t.listen(m.Message)
 		return
-	case m.Method == string(mcp.MethodNotificationCancelled): // calls are answered before it is read
+	case m.Method == string(mcp.MethodNotificationCancelled): // earlier calls are answered already
 		var params struct{ RequestID mcp.RequestId }
 		m.Decode(&params)
 		if end, ok := t.cancel.Load(params.RequestID); ok {
@@ -200,8 +200,8 @@ func (t *transport) takeRoots(response []byte) {
 	}
 }
 
-// listen starts a goroutine that serves a stream of subscriptions/listen. It returns when that has sent its first message,
-// the acknowledgement: the stream tells of the messages behind it.
+// listen starts a goroutine that serves a stream of subscriptions/listen. It returns after the stream's first message,
+// the acknowledgement: so the stream reports what later messages change.
 func (t *transport) listen(m jsonrpc.Message) {
 	ctx, end := context.WithCancel(t.streams)
 	id, peer := jsonrpc.RequestID(m.ID), t.peer

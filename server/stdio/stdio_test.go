@@ -45,8 +45,8 @@ func TestStdioKeepsOrderAndAnswersBeforeTheEnd(t *testing.T) {
 	checktest.Check(t, <-p.Done)
 }
 
-// BAD-INPUT 16, 21, 27 and 81: the next call is answered as usual. BAD-INPUT 162: byte order marks
-// before the first message are no part of it.
+// BAD-INPUT 16, 21, 27 and 81: the call after a bad message is answered as usual. BAD-INPUT 162: byte order marks
+// before the first message are skipped.
 func TestStdioBadLines(t *testing.T) {
 	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
 	go p.Send("\ufeff\ufeff" + servertest.Initialize(1, "tester"))
@@ -104,8 +104,8 @@ func TestEmptyArraysAndOtherTypes(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 21: a number that is an integer is one in every form: clients whose numbers are all
-// floats would wait for ever for the answer to 7.0.
+// BAD-INPUT 21: an integer is a valid id in every form, such as 7.0. Clients whose numbers are all floats would
+// otherwise wait for its answer for ever.
 func TestWholeNumbersAsIDs(t *testing.T) {
 	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
 	for id, want := range map[string]string{
@@ -132,10 +132,10 @@ func (e *filler) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// BAD-INPUT 27: On stdio: a line of 100 MB, input that ends inside a message, a closed standard
-// output → Memory for 8 MiB, and an error with the id if that is in these; a clean exit
+// BAD-INPUT 27: On stdio: a line of 100 MB, input that ends inside a message, a closed standard output → Memory for 8
+// MiB, and an error with any id found in them; a clean exit
 //
-// (40 MB in the short form.)
+// (The line has 40 MB unless TODO_LONG is set.)
 func TestStdioLongLine(t *testing.T) {
 	long := 40 << 20
 	if os.Getenv("TODO_LONG") != "" {
@@ -180,7 +180,7 @@ func (b *brokenPipe) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// BAD-INPUT 27: what was acknowledged before standard output closed is stored.
+// BAD-INPUT 27: calls that were answered before standard output closed are stored.
 func TestStdioClosedOut(t *testing.T) {
 	store := storetest.NewMemory()
 	s := servertest.New(t, store, nil)
@@ -201,9 +201,9 @@ func TestStdioClosedOut(t *testing.T) {
 	}
 }
 
-// Both eras of the protocol work on one pipe, on one list (docs/spec/protocol.md: mcp-go serves
-// both without an option). A client may unsubscribe in one and listen in the other. A cancellation
-// ends the stream, and its request is answered.
+// Both eras of the protocol work on one pipe, on one list (docs/spec/protocol.md: mcp-go serves both without an
+// option). A client may unsubscribe in one and listen in the other. A cancellation ends the stream, and the request
+// that began it is answered.
 func TestStdioSubscriptions(t *testing.T) {
 	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
 	go p.Send(servertest.ModernCall(0, "TodoWrite", servertest.Todos("pending", "Before")), servertest.Initialize(1, "tester"),
@@ -221,7 +221,7 @@ func TestStdioSubscriptions(t *testing.T) {
 	}
 }
 
-// A client that does not wait for the acknowledgement, as the official SDK for Go, is told of its next call, too.
+// A client that does not wait for the acknowledgement, as the official SDK for Go, is still notified of its next call.
 func TestStdioListensBeforeTheNextMessage(t *testing.T) {
 	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
 	for n := range 50 {
@@ -235,7 +235,7 @@ func TestStdioListensBeforeTheNextMessage(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 68: two streams of one id are both answered.
+// BAD-INPUT 68: two streams with the same id are both answered.
 func TestStdioStreamsOfOneID(t *testing.T) {
 	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
 	listen := `{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["todo://list"]},` + servertest.Meta + `}}`
@@ -261,7 +261,7 @@ func (r *onceThenSilent) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// BAD-INPUT 58: all that was read is answered, but for half of a message.
+// BAD-INPUT 58: a server that is told to stop answers all whole messages that it has read.
 func TestStdioAnswersWhatItHasReadWhenStopped(t *testing.T) {
 	store := servertest.Slow{Store: storetest.NewMemory(), Saving: make(chan string), Let: make(chan struct{})}
 	s := servertest.New(t, store, nil)
@@ -301,8 +301,7 @@ func (s slowStore) Update(ctx context.Context, k board.Key, change func(board.Tx
 	return s.Store.Update(ctx, k, change)
 }
 
-// A client that reads is answered all that it sent, however long that takes after the end
-// of its input.
+// A client that reads its answers gets all of them, however long that takes after the end of its input.
 func TestStdioAnswersWhoReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := servertest.New(t, slowStore{storetest.NewMemory()}, func(c *server.Config) { c.StopTimeout = 8 * time.Second })

@@ -38,8 +38,8 @@ const (
 // Config configures a [Hub]. Board is required.
 type Config struct {
 	Board *board.Board
-	// Max is how many subscriptions a session or stream may have; 0 means 100. MaxAll is for all together; 0 means
-	// 10,000 (BAD-INPUT 64).
+	// Max is how many subscriptions a session or stream may have; 0 means 100. MaxAll is the limit for all together; 0
+	// means 10,000 (BAD-INPUT 64).
 	Max, MaxAll int
 }
 
@@ -47,7 +47,7 @@ type Config struct {
 type Client struct {
 	board.Identity
 	Session      string             // identifies the session, or the stream of subscriptions/listen
-	Conversation board.Conversation // whose list todo://list is; of a session's, the one that subscribed last
+	Conversation board.Conversation // whose list is todo://list; for a session, the one that subscribed last
 	Listen       json.RawMessage    // the id of the request subscriptions/listen; nil for a session
 }
 
@@ -63,7 +63,7 @@ type Hub struct {
 
 type subscriber struct {
 	Client
-	wants  map[string]bool // by URI whether to notify the client, of [Current] only if the list's Seq is not seen
+	wants  map[string]bool // by URI, whether to notify the client; for [Current] only if the list's Seq is not seen
 	seen   int64           // the Seq of the current list when it was last read; 0 for none, -1 to notify of any
 	stream *Stream         // nil while none is open
 	ended  time.Time       // when the last stream ended
@@ -93,7 +93,7 @@ func (r *Hub) Moved(of board.Identity, conversation string) {
 	}
 }
 
-// notify has the stream notify the client of those resources that it wants. The caller must hold the hub's mu.
+// notify makes the stream notify the client of those uris that it subscribed to. The caller must hold the hub's mu.
 func (s *subscriber) notify(uris ...string) {
 	for _, uri := range uris {
 		if _, isWanted := s.wants[uri]; isWanted {
@@ -115,7 +115,7 @@ func (r *Hub) Subscribe(ctx context.Context, c Client, uri string) error {
 		stream.watch.Do(stream.beginToWatch)
 	}
 	if isNew && uri == Current {
-		seen, _ := r.current(ctx, c) // after an error the next read is news
+		seen, _ := r.current(ctx, c) // after an error the next read counts as a change
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if sub := r.clients[c.Session]; sub != nil {
@@ -243,7 +243,7 @@ func (s *Stream) Serve(ctx context.Context, send func(mcp.JSONRPCNotification) e
 			return nil
 		}
 		if s.ctx.Err() != nil {
-			board.Signal(s.sub.wake) // the signal was for the next stream
+			board.Signal(s.sub.wake) // leave the signal to the next stream
 			return nil
 		}
 		s.watch.Do(s.beginToWatch)

@@ -15,7 +15,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// silent is a store that does not say which list is a conversation's.
+// silent is a store that never answers which list is a conversation's current one.
 type silent struct{ board.Store }
 
 func (silent) Seen(ctx context.Context, _ board.Key) ([]board.Seen, error) {
@@ -63,7 +63,7 @@ func serve(t *testing.T, r *Hub, c Client, told chan<- mcp.JSONRPCNotification) 
 	return s
 }
 
-// BAD-INPUT 64: those of a session without a stream, and of one that has unsubscribed.
+// BAD-INPUT 64: subscriptions of a session without a stream end after a minute, or when it unsubscribes.
 func TestSubscriptionsWithoutAStreamEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newHub(t, storetest.NewMemory(), 1, 1)
@@ -83,7 +83,7 @@ func TestSubscriptionsWithoutAStreamEnd(t *testing.T) {
 	})
 }
 
-// A change of the current list is noticed from the subscription on, and one of another list is not.
+// From its subscription on, a client is notified of changes of the current list, and not of other lists.
 func TestAChangeOfTheCurrentList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, who := newHub(t, storetest.NewMemory(), 2, 20), board.Conversation{Key: "chat:a"}
@@ -103,8 +103,8 @@ func TestAChangeOfTheCurrentList(t *testing.T) {
 	})
 }
 
-// BAD-INPUT 50: a store that does not answer holds up what a client is told for a bounded time, and
-// of a current list that cannot be read it is told.
+// BAD-INPUT 50: a store that does not answer delays notices to a client by at most [readTimeout]. The client is also
+// notified of a current list that cannot be read.
 func TestACurrentListThatCannotBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newHub(t, silent{storetest.NewMemory()}, 2, 20)
@@ -117,7 +117,7 @@ func TestACurrentListThatCannotBeRead(t *testing.T) {
 	})
 }
 
-// A list may come to be archived by what its agents do, without a revision.
+// What an agent does may archive a list without a revision: the client is notified of that too.
 func TestWhatAgentsDoIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, who := newHub(t, storetest.NewMemory(), 4, 20), board.Conversation{Key: "chat:a"}
@@ -143,7 +143,7 @@ func TestWhatAgentsDoIsTold(t *testing.T) {
 	})
 }
 
-// BAD-INPUT 64: one who signed in may have half of all, in any number of sessions.
+// BAD-INPUT 64: a signed-in user may have half of all subscriptions, in any number of sessions.
 func TestSubscriptionsAreCountedByUser(t *testing.T) {
 	r := newHub(t, storetest.NewMemory(), 1, 4)
 	for n, c := range []struct {
@@ -154,15 +154,15 @@ func TestSubscriptionsAreCountedByUser(t *testing.T) {
 			t.Errorf("64: %d: %v", n, err)
 		}
 	}
-	if len(r.clients) != 3 { // what is refused uses no memory
+	if len(r.clients) != 3 { // a refused subscription uses no memory
 		t.Errorf("64: %d sessions are kept", len(r.clients))
 	}
 }
 
-// A session's next stream begins with what it subscribed to, also when the one before is
-// still sending as it is replaced.
+// A session's next stream begins with the resources that it subscribed to, even if the previous stream is still sending
+// when it is replaced.
 func TestTheStreamBeforeTakesNothingFromTheNext(t *testing.T) {
-	for range 20 { // where both wake and end are due, either may be taken
+	for range 20 { // if both wake and end are ready, select may take either
 		synctest.Test(t, func(t *testing.T) {
 			r := newHub(t, storetest.NewMemory(), 2, 20)
 			c := Client{Session: "s"}

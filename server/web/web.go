@@ -27,8 +27,8 @@ func New(s *server.Server, c edge.Config) *edge.Edge {
 }
 
 // takeEvents returns the handler of hook events, which a host posts itself or by `todo-mcp hook --server`. It applies
-// an event to the lists of its sender. It answers with the host's JSON, with texts in the language, and with {} if the
-// agent is told nothing. With ?finish the end of a turn is refused while items are open.
+// an event to the lists of its sender. It answers in the host's form of JSON, with texts in the language, and with {}
+// if there is nothing to tell the agent. With ?finish the end of a turn is refused while items are open.
 func takeEvents(language string) edge.Handler {
 	return func(w http.ResponseWriter, r *edge.Request) error {
 		if r.ReadOnly {

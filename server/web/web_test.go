@@ -30,9 +30,9 @@ func event(name, more string) string {
 
 const todoWrite = `,"tool_name":"TodoWrite","tool_input":{"todos":[{"content":"Write","status":"in_progress","activeForm":"Writing"}]}`
 
-// A host posts its events to the server that the agent calls: the folder is known, a list of
-// the host's own tool stands on the board, what a person changed is in the answer, once, and
-// a turn is kept from ending where that was asked for.
+// A host posts its events to the server that its agent calls. The list then has its folder, a list of the host's own
+// tool is on the board, a person's change is in one answer only, and with ?finish a turn cannot end while items are
+// open.
 func TestHookOverHTTP(t *testing.T) {
 	s, url := servertest.Site(t)
 	post := func(path, event, want string) {
@@ -91,7 +91,7 @@ func TestBadEventsOverHTTP(t *testing.T) {
 	}
 }
 
-// A store that fails is the server's fault, which it says, and logs without what the sender wrote.
+// When the store fails, the answer is 503, and the log has nothing of what the sender wrote.
 func TestHookOnAStoreThatFails(t *testing.T) {
 	log := &servertest.Log{}
 	st := &servertest.Failing{Store: storetest.NewMemory()}
@@ -106,7 +106,7 @@ func TestHookOnAStoreThatFails(t *testing.T) {
 // marker is in every text of the lists and of the requests.
 const marker = "zzmarker"
 
-// forged is how such a text would begin a line of the log.
+// forged is a text that would begin a false line in the log.
 const forged = "\ntime=2026 level=ERROR msg=" + marker
 
 func messages(list string) (messages []string) {
@@ -124,8 +124,7 @@ func messages(list string) (messages []string) {
 	return append(messages, `{"`+marker+`":`)
 }
 
-// send sends a request and reads its answer, unless that is a stream: then it leaves
-// as soon as it has begun.
+// send sends a request and reads its answer, unless that is a stream: then it disconnects once the stream has begun.
 func send(t *testing.T, method, url, body string, headers ...string) {
 	t.Helper()
 	req := checktest.Must(http.NewRequest(method, url, strings.NewReader(body)))(t)
@@ -231,7 +230,7 @@ func newSite(t *testing.T, first, second todo.Item, name string) *site {
 	w.Target.Conversation.Client, w.Target.Conversation.Workspace = name, name
 	w.Writer = todo.Writer{Client: name, Variant: name, Agent: name}
 	s.list = servertest.Apply(t, server.Board.As(""), w, func(d *todo.Draft) {
-		d.Append("first", "second") // so that their ids are given
+		d.Append("first", "second") // so that the ids 1 and 2 are in use
 		d.Restore([]todo.Item{first, second})
 	}).List.ID
 	return s
@@ -313,9 +312,8 @@ func checkHeader(t *testing.T, w recorder) {
 	}
 }
 
-// No text in a list can add an element, an attribute or a script to a page: it
-// brings no character by which HTML has structure (BAD-INPUT 37). Bold and code, which
-// the panel draws, are elements without an attribute.
+// No text in a list can add an element, an attribute or a script to a page: it adds no character that has a meaning in
+// HTML (BAD-INPUT 37). Bold and code, which the panel draws, are elements without an attribute.
 func FuzzPages(f *testing.F) {
 	marks := strings.NewReplacer("<code>", "", "</code>", "", "<strong>", "", "</strong>", "")
 	for _, text := range []string{"<script>alert(1)</script>", `" onmouseover="x`, "' autofocus onfocus='x", "<!--", "]]>", "javascript:alert(1)", "&lt;b&gt;", "</textarea><b>", "\u202e\x1b[2J", "`${x}`"} {
@@ -331,7 +329,7 @@ func FuzzPages(f *testing.F) {
 		}
 		text, other = clean(text), clean(other)
 		if text == "" || other == "" || text == other {
-			return // the page leaves out what is empty or twice the same
+			return // the page leaves out empty and repeated texts
 		}
 		hostile := newSite(t, item(text, other), blocked(text, other), text)
 		plain := newSite(t, item("text", "other"), blocked("text", "other"), "text")

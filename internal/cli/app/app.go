@@ -16,7 +16,7 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
-	_ "time/tzdata" // images, slim containers and Windows have no files of time zones
+	_ "time/tzdata" // slim container images and Windows have no files of time zones
 
 	"golang.org/x/term"
 
@@ -34,7 +34,7 @@ type App struct {
 	*Settings
 	Command string
 	Folder  string           // the folder whose list is meant if the command names no list; empty is the working directory
-	Brief   bool             // a host waits for the command, so it leaves upgrades of the schema to others
+	Brief   bool             // a host waits for the command, so it leaves upgrades of the schema to other commands
 	typed   *bufio.Reader    // see TypedInput
 	Metrics *metrics.Metrics // of `serve`; nil for other commands
 	Audit   *audit.Log       // set when the store is opened with --audit-log; else nil
@@ -58,12 +58,12 @@ func (a *App) Logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: level}))
 }
 
-// CommandLine is the writer recorded for a person's change by a command.
+// CommandLine returns the writer to record for a change that a person makes with a command.
 func CommandLine(command string) todo.Writer {
 	return todo.Writer{Client: "command line", Variant: command, Person: true}
 }
 
-// Env is what a command uses of its process.
+// Env is the part of its process that a command uses.
 type Env struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
@@ -84,7 +84,7 @@ func (e UsageError) Error() string { return e.Err.Error() }
 
 func (e UsageError) Unwrap() error { return e.Err }
 
-// Usagef returns a [UsageError], see [fmt.Errorf].
+// Usagef returns a [UsageError] with a text made as by [fmt.Errorf].
 func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
 
 // TerminalWidth returns the width of a terminal in columns, 80 if it is unknown, and 0 when w is no terminal.
@@ -129,7 +129,7 @@ func IsTerminal(in io.Reader) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// TypedInput returns one reader of standard input for all questions, which fails when ctx ends, as with Ctrl-C.
+// TypedInput returns the one reader of standard input for all questions. Reads fail when ctx ends, as after Ctrl-C.
 func (a *App) TypedInput(ctx context.Context) *bufio.Reader {
 	if a.typed == nil {
 		r, w := io.Pipe()
@@ -170,11 +170,11 @@ func PrintJSON(w io.Writer, v any, indent string) error {
 	return err
 }
 
-// IsUnread reports whether a command failed because its output's reader is gone, such as head.
+// IsUnread reports whether a command failed because the program that reads its output, such as head, has ended.
 func IsUnread(err error) bool {
 	var write *fs.PathError
 	return errors.As(err, &write) && write.Path == os.Stdout.Name() &&
 		(errors.Is(write, syscall.EPIPE) || runtime.GOOS == "windows" && errors.Is(write, errNoData))
 }
 
-const errNoData = syscall.Errno(232) // of Windows: the other end of a pipe was closed
+const errNoData = syscall.Errno(232) // ERROR_NO_DATA of Windows: the other end of a pipe was closed

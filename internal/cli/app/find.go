@@ -17,7 +17,7 @@ import (
 // maxRecentLists limits the lists that are read to choose one, most recently changed first.
 const maxRecentLists = 50
 
-// OnList calls do with the list that a command is about, as [App.FindList] finds it, and counts it as looked at.
+// OnList calls do with the list that a command is about, see [App.FindList], and notes that a person looked at it.
 func (a *App) OnList(ctx context.Context, args []string, o NamedOptions, do func(board.Lists, todo.Snapshot) error) error {
 	return a.OnLists(func(lists board.Lists) error {
 		list, err := a.FindList(ctx, lists, args, o)
@@ -29,9 +29,9 @@ func (a *App) OnList(ctx context.Context, args []string, o NamedOptions, do func
 	})
 }
 
-// FindList returns the newest snapshot of the list that the argument or --list names, see [App.Named]. If
-// neither does, it returns the list of the folder, see [OfFolder]. If the folder has none, that is an error
-// where [App.Folder] is set; else the foremost of all lists is returned.
+// FindList returns the newest snapshot of the list that the argument or --list names, see [App.Named]. If neither names
+// a list, it returns the list of the folder, see [OfFolder]. If the folder has no list, it returns an error if
+// [App.Folder] is set, else the foremost of all lists.
 func (a *App) FindList(ctx context.Context, lists board.Lists, args []string, o NamedOptions) (todo.Snapshot, error) {
 	if wanted := append(args, a.List)[0]; wanted != "" {
 		return a.Named(ctx, lists, wanted, o)
@@ -54,7 +54,7 @@ func (a *App) FindList(ctx context.Context, lists board.Lists, args []string, o 
 	return Foremost(ctx, lists, all)
 }
 
-// OfFolder returns the foremost list of a folder or, if it has none, of the nearest folder above; skip excludes lists.
+// OfFolder returns the foremost list of a folder, else of the nearest folder above that has one. skip excludes lists.
 func OfFolder(ctx context.Context, lists board.Lists, folder string, skip func(todo.Snapshot) bool) (todo.Snapshot, error) {
 	for {
 		found, err := lists.Find(ctx, board.Query{Workspace: &folder, Limit: maxRecentLists})
@@ -70,9 +70,9 @@ func OfFolder(ctx context.Context, lists board.Lists, folder string, skip func(t
 	}
 }
 
-// Foremost returns the list that a person who names none most likely means. It prefers lists whose agent is
-// here, then those not archived; in each case open ones first, then the order of found. Only main lists are
-// candidates. It returns the zero snapshot if there are none.
+// Foremost returns the list that a person who names no list most likely means. It prefers lists that an agent works on,
+// then lists not archived; among each, open lists come first, then the order in found. Only main lists are candidates.
+// It returns the zero snapshot if found has none.
 func Foremost(ctx context.Context, lists board.Lists, found []todo.Snapshot) (todo.Snapshot, error) {
 	states, err := lists.States(ctx, found...)
 	groups := account.Groups(found, states)
@@ -90,7 +90,7 @@ func Foremost(ctx context.Context, lists board.Lists, found []todo.Snapshot) (to
 	return todo.Snapshot{}, err
 }
 
-// NoLists returns the end of a sentence: that the store is empty, and how to begin a list.
+// NoLists returns the end of a sentence, which says that the store is empty and how to begin a list.
 func (a *App) NoLists() string {
 	place, _ := a.Place() // cannot fail: the store is open
 	return fmt.Sprintf("are no lists yet in %s; an agent makes one by calling its todo tool.\n"+
@@ -125,7 +125,7 @@ func (a *App) NamedAll(ctx context.Context, lists board.Lists, args []string, o 
 	return found, nil
 }
 
-// Named returns the newest snapshot of the list that [render.Named] finds. Unless o is zero, it may be an excerpt.
+// Named returns the newest snapshot of the list that [render.Named] finds. If o is not zero, it may be an excerpt.
 func (a *App) Named(ctx context.Context, lists board.Lists, wanted string, o NamedOptions) (todo.Snapshot, error) {
 	isDamaged := false
 	if !o.Deleted { // a full id needs no search through all lists

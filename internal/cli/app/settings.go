@@ -135,7 +135,7 @@ func NewSettings() *Settings {
 // listRows are the settings for lists and the store.
 func (s *Settings) listRows() []*Setting {
 	return []*Setting{
-		{StoreGroup, "store", "", secret(checked(&s.Store, "STORE", checkStore)), // its errors quote it, without a password
+		{StoreGroup, "store", "", secret(checked(&s.Store, "STORE", checkStore)), // checkStore only hides the password
 			"where lists are kept: memory, sqlite:PATH or postgres://USER@HOST/DATABASE; empty is a file in the state directory"},
 		{StoreGroup, "archive-after", "24", number(&s.Archive, "HOURS", time.Hour, 0, 1_000_000),
 			"how many hours after its last change a settled list counts as archived, and an open one after two weeks; 0 is never"},
@@ -230,7 +230,7 @@ func (s *Settings) httpRows() []*Setting {
 const maxShown = 100
 
 // Collect fills each setting from its flag, else from a variable that is not empty, the config file or the default. The
-// error names each invalid value, its origin and what is allowed; such a setting has its default.
+// error names each invalid value, its origin and what is allowed; such a setting keeps its default.
 func (s *Settings) Collect(env Env) error {
 	// These bounds are not settings. An agent that begins 1000 lists a day is out of control. Lists unchanged for an
 	// hour may be dropped when room is short; finished lists go 90 days after their last change.
@@ -308,11 +308,11 @@ type kind struct {
 	Placeholder string             // stands for the value in help; "bool": the flag alone means true
 	Secret      bool               // errors do not quote the value
 	Many        bool               // words with commas between them; the flag may be repeated
-	Value, From string             // as the user wrote it, and where: "flag", "environment" or the config file; empty for the default
+	Value, From string             // as the user wrote it, from "flag", "environment" or the config file; empty for the default
 	set         func(string) error // parses a value and stores it; the error says what is allowed
 }
 
-// parsed is a kind that stores what parse returns.
+// parsed is a kind that stores the value that the function parse returns.
 func parsed[T any](into *T, placeholder string, parse func(string) (T, error)) kind {
 	return kind{Placeholder: placeholder, set: func(text string) error {
 		value, err := parse(text)
@@ -328,7 +328,7 @@ func text(into *string, placeholder string) kind {
 	return checked(into, placeholder, func(string) error { return nil })
 }
 
-// checked is a kind for text for which check returns nil.
+// checked is a kind for text that the function check accepts.
 func checked(into *string, placeholder string, check func(string) error) kind {
 	return parsed(into, placeholder, func(text string) (string, error) { return text, check(text) })
 }
@@ -338,7 +338,7 @@ func secret(k kind) kind {
 	return k
 }
 
-// number is a kind for whole numbers from least to most, stored as a multiple of unit.
+// number is a kind for whole numbers between the bounds least and most. It stores the number times unit.
 func number[T ~int | ~int64](into *T, placeholder string, unit T, least, most int) kind {
 	return parsed(into, placeholder, func(text string) (T, error) {
 		n, err := strconv.Atoi(text)
@@ -412,7 +412,7 @@ func checkAddress(text string) error {
 	return nil
 }
 
-// checkURL returns nil for an https URL without user and query. http is allowed only for this machine: on a
+// checkURL returns nil for an https URL without user, query and fragment. http is allowed only for this machine: on a
 // network, others could read it and answer in its place.
 func checkURL(text string) error {
 	u, err := url.Parse(text)
@@ -425,7 +425,7 @@ func checkURL(text string) error {
 	return nil
 }
 
-// parsePublicURL parses the base URL of the server, below which all is served, and trims slashes at its end.
+// parsePublicURL parses the base URL of the server. It trims slashes at the end, and refuses the path /mcp.
 func parsePublicURL(text string) (string, error) {
 	text, err := strings.TrimRight(text, "/"), checkURL(text)
 	if err == nil && strings.HasSuffix(text, "/mcp") {
@@ -449,8 +449,8 @@ func parseHost(word string) (string, error) {
 	return host, nil
 }
 
-// widestNetwork is the least prefix length of a proxies' network. Private networks have 7 or more. A wider one
-// would include clients, who could then forge X-Forwarded-For.
+// widestNetwork is the least prefix length of a network of trusted proxies. Private networks have 7 or more. A wider
+// network would include clients, who could then forge X-Forwarded-For.
 const widestNetwork = 7
 
 // parseNetwork parses a network; a bare address is a /32 or /128.

@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite docs/settings.md")
 
-// docs/settings.md is what the settings table generates.
+// docs/settings.md has the text that the settings table generates.
 func TestSettingsAreDocumented(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Settings\n\nAfter this page you can set whatever can be set, and know each default and bound.\n\nA flag wins over a variable, a variable over a line `name = value` of the config file\n" +
@@ -70,8 +70,7 @@ func fixedBounds() string {
 	return b.String()
 }
 
-// Every setting accepts its own default and is complete, and no two have the
-// same name.
+// Every setting accepts its own default and has a help text, and no two settings have the same name.
 func TestDefaultsAreAllowed(t *testing.T) {
 	seen := map[string]bool{}
 	for _, row := range NewSettings().Rows {

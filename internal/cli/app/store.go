@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	fillsAt       = 70        // percent of --max-size at which somebody is warned; new lists are refused at [board.Full]
+	fillsAt       = 70        // percent of --max-size at which [App.Filling] warns; no list begins above [board.Full]
 	maxSilentLog  = 256 << 10 // bytes at which the log of `hook` is renamed to make way for a new one
 	MaxShownError = 1000      // characters of an error in a log
 )
@@ -60,7 +60,7 @@ func (a *App) OnStore(do func(*store.Opened, *board.Board) error) error {
 	return do(st, b)
 }
 
-// IsReadable returns why the store cannot be read within a time; nil if it can.
+// IsReadable returns an error if the store cannot be read within the given time.
 func IsReadable(lists board.Lists, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
@@ -84,7 +84,7 @@ func Rows(damaged []string) string {
 // SeeDamage says what to do about damaged rows.
 const SeeDamage = "`todo-mcp check` says which, docs/operations.md what to do (“Damage”)"
 
-// OpenStore opens the store of the settings, with its audit log, its metrics, and pending hook events.
+// OpenStore opens the settings' store with audit log and metrics. Each use of it first applies pending hook events.
 func (a *App) OpenStore() (*store.Opened, error) {
 	place, err := a.Place()
 	if err != nil {
@@ -112,7 +112,7 @@ func (a *App) OpenStore() (*store.Opened, error) {
 	return st, nil
 }
 
-// CheckThere returns an error if there is neither the store's file nor an event that a hook left for it: a mistyped path
+// CheckThere returns an error if there is neither the store's file nor its spool of hook events: else a mistyped path
 // would pass for an empty store.
 func (a *App) CheckThere() error {
 	place, err := a.Place()
@@ -129,7 +129,7 @@ func (a *App) CheckThere() error {
 // Place returns the location of the store.
 func (a *App) Place() (store.Place, error) { return store.Locate(a.Store, a.Getenv) }
 
-// Spool returns the hook events of the store that are not yet applied.
+// Spool returns the store's spool: its hook events that are not yet applied.
 func (a *App) Spool() (*hook.Spool, error) {
 	place, err := a.Place()
 	s := &hook.Spool{Folder: place.Spool(a.Getenv), Log: func(err error) { LogSilently(a.Getenv, err) }}
@@ -139,7 +139,7 @@ func (a *App) Spool() (*hook.Spool, error) {
 	return s, err
 }
 
-// Settle applies pending hook events within the request timeout. An error means that lists may lack some.
+// Settle applies pending hook events within the request timeout. After an error, lists may lack some of them.
 func (a *App) Settle(ctx context.Context, st *store.Opened) error {
 	spool, _ := a.Spool() // cannot fail: the store is open
 	ctx, cancel := context.WithTimeout(ctx, a.Request)
@@ -155,7 +155,7 @@ func (a *App) FollowSessions(ctx context.Context, lists board.Lists) (stop func(
 	return func() { cancel(); work.Wait() }
 }
 
-// audited returns a store that logs saves and purges to --audit-log, or st itself without that setting.
+// audited returns a store that logs saves and purges to --audit-log, or st itself if that is not set.
 func (a *App) audited(st board.Store) board.Store {
 	if a.Operator.Audit == "" {
 		return st

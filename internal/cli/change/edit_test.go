@@ -23,9 +23,8 @@ import (
 
 func TestMain(m *testing.M) { programtest.Main(m, cli.Run, cli.ExitCode) }
 
-// An edit makes the same list on every front end that can make it: on the panel, in
-// the terminal, by a command and on the card. A title
-// follows the plan: it is taken anew where the item that it came from is gone.
+// An edit has the same result on every front end that offers it: the panel, the terminal, a command and the card. A
+// title made from the first item (A +1) stays, even when that item is gone.
 func TestEditIsTheSameOnAllFrontEnds(t *testing.T) {
 	for _, c := range []struct {
 		edit todo.Edit
@@ -62,8 +61,8 @@ func TestEditIsTheSameOnAllFrontEnds(t *testing.T) {
 	}
 }
 
-// front is the front ends of a store with one list. Its methods that make an edit
-// return false where they have no such one.
+// front has the front ends of a store with one list. A method that makes an edit returns false if its front end does
+// not offer the edit.
 type front struct {
 	*testing.T
 	path, list string
@@ -71,8 +70,8 @@ type front struct {
 	site       string
 }
 
-// newFront begins a list with A and B, to which revision 2 adds C. It is put away if
-// the edit is to bring it back.
+// newFront begins a list with A and B, to which revision 2 adds C. If the edit brings a list back, the list is archived
+// or deleted first.
 func newFront(t *testing.T, e todo.Edit) front {
 	f := front{T: t, path: filepath.Join(t.TempDir(), "todo.db")}
 	store := checktest.Must(sqlite.Open(f.path, board.Keep{}))(t)
@@ -126,7 +125,7 @@ func (f front) command(e todo.Edit) bool {
 	}[e.Do]
 	if e.Do == todo.EditItems {
 		file := filepath.Join(f.TempDir(), "edited")
-		checktest.Check(f, os.WriteFile(file, []byte("- [!] X <!--2-->\n- [ ] Y\n"), 0o600)) // as the row above has it
+		checktest.Check(f, os.WriteFile(file, []byte("- [!] X <!--2-->\n- [ ] Y\n"), 0o600)) // as in the row EditItems
 		call.Env = map[string]string{"EDITOR": `cp "` + file + `"`}
 	}
 	if args == nil {

@@ -1,4 +1,4 @@
-// Package change has the commands that change lists. All but TodoWrite make a [todo.Edit], as the panel does.
+// Package change has the commands that change lists: by a [todo.Edit] as the panel does, but for TodoWrite and purges.
 package change
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Archive puts lists away, or brings them back.
+// Archive archives lists, or brings them back.
 func Archive(fs *flag.FlagSet) app.Run {
 	undo := fs.Bool("undo", false, "bring them back")
 	return func(ctx context.Context, a *app.App, args []string) error {
@@ -130,7 +130,7 @@ func Restore(ctx context.Context, a *app.App, args []string) error {
 	return err
 }
 
-// Edit opens a list in the user's editor and prints what the user made of it.
+// Edit opens a list in the user's editor and prints the edited list.
 func Edit(ctx context.Context, a *app.App, args []string) error {
 	return a.OnList(ctx, args, app.NamedOptions{}, func(lists board.Lists, list todo.Snapshot) error {
 		after := list
@@ -197,7 +197,7 @@ func readAll(from io.Reader) ([]byte, error) {
 	return text, err
 }
 
-// editedItems returns the edit that makes the items of a list those of the edited text.
+// editedItems returns the edit that replaces the items of a list by those in the edited text.
 func editedItems(list todo.Snapshot, after string) (todo.Edit, error) {
 	lines, later, err := parseEdited(after)
 	if err != nil {
@@ -219,7 +219,7 @@ const editHelp = `
      you reword it. -->
 `
 
-// formatEditable returns a task line for each item of a list, then editHelp.
+// formatEditable returns a task line for each item of a list, then for each in Later, then editHelp.
 func formatEditable(list todo.Snapshot) string {
 	var b strings.Builder
 	for _, i := range list.Items {
@@ -234,7 +234,7 @@ func formatEditable(list todo.Snapshot) string {
 // taskLine matches a task: marker, text, item id, and text after the id.
 var taskLine = regexp.MustCompile(`^\s*[-*+] (\[.\]) (.*?)\s*(?:<!-- ?#?([0-9]+) ?-->([^<]*))?$`)
 
-// comment matches an HTML comment that begins a line, such as editHelp. The comment with an item's id ends its line.
+// comment matches an HTML comment that begins a line, such as editHelp. A comment with an item's id ends a line.
 var comment = regexp.MustCompile(`(?ms)^<!--.*?-->`)
 
 // parseEdited parses a text from the editor into lines, and texts for the end of the agent's turn. An error names a line.

@@ -10,8 +10,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// A text from the editor is refused with its line, or is items that may be stored
-// and that the editor would be given again as they are.
+// A text from the editor is refused with a printable error, or gives items that can be stored and that the editor gets
+// and returns unchanged the next time.
 func FuzzEdited(f *testing.F) {
 	sample := formatEditable(todo.Snapshot{Items: []todo.Item{{ID: "1", Text: "A <!--2-->", Status: todo.Blocked}, {ID: "2", Text: "- [x] B", Status: todo.Failed}}})
 	for _, text := range []string{sample, "- [ ] a\n* [>] b <!-- #7 -->\r\n+ [-] c<!--99999999999999999999-->", "<!--\n- [ ] hidden\n-->\n- [x] seen", "- [ ] a <!--1--> and more", "- [ ] \x1b[2J", "- [é] x", "- [+] a <!--1-->", "no task", ""} {
@@ -49,7 +49,7 @@ func FuzzEdited(f *testing.F) {
 	})
 }
 
-// What is typed at the end of a line, behind the item's number, is of its text.
+// Words typed at the end of a line, after the item's number, belong to the item's text.
 func TestTypedBehindNumber(t *testing.T) {
 	lines, later, err := parseEdited("- [ ] Ship <!--2--> now\n- [x] Say <!--5--> once <!--3-->  \n- [ ] New  \r\n")
 	want := []todo.Line{{ID: "2", Text: "Ship now", Status: "pending"}, {ID: "3", Text: "Say <!--5--> once", Status: "completed"}, {Text: "New", Status: "pending"}}
@@ -58,7 +58,7 @@ func TestTypedBehindNumber(t *testing.T) {
 	}
 }
 
-// What waits for the end of the turn stands behind the items, and is what the editor leaves of it.
+// Texts for the end of the turn follow the items in the editor; those edited there replace them.
 func TestLaterInTheEditor(t *testing.T) {
 	list := todo.Snapshot{Revision: 3, Items: []todo.Item{{ID: "1", Text: "A", Status: todo.Pending}}, Later: []todo.Item{{ID: "later-1", Text: "X", Status: todo.Pending}}}
 	text := formatEditable(list)

@@ -12,7 +12,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// delete --purge asks for each list, and Ctrl-C is a no.
+// delete --purge asks about each list, and Ctrl-C counts as no.
 func TestPurgeOnATerminal(t *testing.T) {
 	person := programtest.Terminal{Env: []string{"XDG_STATE_HOME=" + t.TempDir()}}
 	for _, list := range []string{"plan", "other"} {
@@ -32,7 +32,7 @@ func TestPurgeOnATerminal(t *testing.T) {
 	}
 }
 
-// Without $EDITOR, edit takes one of the usual editors that is there.
+// Without $EDITOR, edit runs a usual editor that is installed.
 func TestEditWithoutEditor(t *testing.T) {
 	bin, state := t.TempDir(), "XDG_STATE_HOME="+t.TempDir()
 	const script = "#!/bin/sh\necho '- [ ] From nano' >> \"$1\"\n"

@@ -95,8 +95,8 @@ func (o listsOptions) show(ctx context.Context, a *app.App, lists board.Lists) e
 	return err
 }
 
-// read returns all lists, and by list id where a list has the searched text. It reads even lists that are not shown:
-// archived lists are counted, and the state of a list depends on the lists of its sub-agents.
+// read returns all lists, and by list id the place at which a list has the searched text. It reads even lists that are
+// not shown: archived lists are counted, and the state of a list depends on the lists of its sub-agents.
 func (o listsOptions) read(ctx context.Context, lists board.Lists) (all []todo.Snapshot, said map[string]todo.Said, err error) {
 	said = make(map[string]todo.Said)
 	for page, err := range lists.Pages(ctx, board.Query{Excerpt: !o.json && *o.search == ""}) {

@@ -16,7 +16,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Of very many lists the oldest is shown, too.
+// `lists` shows even the oldest of very many lists.
 func TestManyLists(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "todo.db")
 	store := checktest.Must(sqlite.Open(file, board.Keep{}))(t)
@@ -39,8 +39,8 @@ func TestManyLists(t *testing.T) {
 	for _, asked := range []string{"--all=false", "--all", "--state=open", "--project=app", "--search=Step"} {
 		checktest.Has(t, asked, programtest.Succeeds(t, "lists", asked, "--store", "sqlite:"+file), "Step of 000000 ")
 	}
-	// However far apart they were saved: a main list stands as the lists of its sub-agents do,
-	// and a list that was put away says for which.
+	// However far apart lists were saved, a main list has the state of its sub-agents' lists, and a replaced list names
+	// the list that replaced it.
 	beside := func(id, text string, status todo.Status, change func(*todo.Snapshot)) {
 		t.Helper()
 		s := todo.Snapshot{List: todo.List{ID: id, Workspace: "/src/other", Created: time.Now()}, Revision: 1, Updated: time.Now(),
@@ -100,8 +100,7 @@ func TestLongHistory(t *testing.T) {
 
 func TestMain(m *testing.M) { programtest.Main(m, cli.Run, cli.ExitCode) }
 
-// The commands say of a main list how it stands together with its sub-agents' lists,
-// as the panel does.
+// The commands show the state of a main list together with its sub-agents' lists, as the panel does.
 func TestGroup(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "todo.db")
 	store := checktest.Must(sqlite.Open(file, board.Keep{}))(t)

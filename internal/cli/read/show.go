@@ -88,7 +88,7 @@ func groupOf(ctx context.Context, lists board.Lists, list todo.Snapshot) (accoun
 	return account.Of(list, subs, states), err
 }
 
-// standing returns a list's group, and a line with its state and its id.
+// standing returns a list's group, and a line with the list's state and id.
 func standing(ctx context.Context, lists board.Lists, s todo.Snapshot) (f account.Group, line string, err error) {
 	if f, err = groupOf(ctx, lists, s); err != nil {
 		return f, "", err
@@ -108,7 +108,7 @@ func replacement(ctx context.Context, lists board.Lists, s todo.Snapshot) (by to
 	return by
 }
 
-// listed is the JSON of a list, its state, and where a search found it.
+// listed is the JSON of a list, its state, and the place where a search found text.
 type listed struct {
 	render.ListDocument
 	todo.Standing
@@ -121,7 +121,7 @@ func whole(f account.Group) todo.Standing {
 	return todo.Standing{State: f.State(), Asks: asks, Since: f.States[l.List.ID].Since}
 }
 
-// subsOf returns the lists of sub-agents, indented below a line with their total progress; empty without any.
+// subsOf returns the lists of sub-agents, indented below a line with their total progress; empty if there are none.
 func subsOf(a *app.App, subs []todo.Snapshot) (text string) {
 	var all todo.Progress
 	for _, s := range subs {
@@ -207,7 +207,7 @@ func statusLine(ctx context.Context, a *app.App, args []string, claudeCode bool,
 	})
 }
 
-// claudeStatus is the part that is used of the JSON that Claude Code passes to its status line command.
+// claudeStatus has the fields that we use of the JSON that Claude Code passes to its status line command.
 type claudeStatus struct {
 	Session   string `json:"session_id"`
 	Folder    string `json:"cwd"`
@@ -217,8 +217,8 @@ type claudeStatus struct {
 	} `json:"workspace"`
 }
 
-// statusList returns the list of a status line, or an empty one. For Claude Code it never returns the list of
-// another chat. A list without a chat, as over HTTP, belongs to all chats of its folder.
+// statusList returns the list of a status line, or an empty one. For Claude Code it never returns the list of another
+// chat, unless args or --list name that. A list without a chat, as over HTTP, belongs to all chats of its folder.
 func statusList(ctx context.Context, a *app.App, lists board.Lists, args []string, claudeCode bool, chat claudeStatus) (todo.Snapshot, error) {
 	if len(args) > 0 || a.List != "" {
 		return a.FindList(ctx, lists, args, app.NamedOptions{})
@@ -235,7 +235,7 @@ func statusList(ctx context.Context, a *app.App, lists board.Lists, args []strin
 	if err != nil || !found.Archived && !found.Settled() && found.Revision > 0 {
 		return found, err
 	}
-	if claudeCode { // an idle chat needs no line: this one is shown in the chat itself
+	if claudeCode { // the chat itself shows the line, and needs none when idle
 		return todo.Snapshot{}, nil
 	}
 	chats, _, err := lists.WithChats(ctx, nil)

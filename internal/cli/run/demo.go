@@ -72,14 +72,14 @@ type actor struct {
 	Agent          string      // name of a sub-agent of the first actor; empty for a main agent
 	Done           int         // number of completed steps; the next one is in progress
 	Steps          [][2]string // text and active text
-	Waits          string      // what it waits for from a person in its first step; may be empty
+	Waits          string      // what it needs from a person for step Done+1; may be empty
 	list           string      // id
 }
 
 //go:embed demo.json
 var cast []byte
 
-// play moves the agents in turn, one step each pace, until ctx ends. It begins when somebody watches.
+// play moves one agent by a step each pace, in turn, until ctx ends. It begins when somebody watches.
 func play(ctx context.Context, b *board.Board, pace time.Duration) error {
 	var actors []*actor
 	if err := json.Unmarshal(cast, &actors); err != nil {

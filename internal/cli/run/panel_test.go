@@ -35,8 +35,8 @@ func panelPage(addr string) string {
 	return string(data)
 }
 
-// startStdio starts a stdio server with --panel. write writes a list and waits for the answer; end
-// closes the server's input and waits for its end.
+// startStdio starts a stdio server with --panel. The function write writes a list and waits for the answer; the
+// function end closes the server's input and waits until the server ends.
 func startStdio(t *testing.T, store, addr string) (write func(text string), log programtest.Lines, end func()) {
 	t.Helper()
 	in, w := io.Pipe()
@@ -118,8 +118,8 @@ func TestPanelPortTaken(t *testing.T) {
 	}
 }
 
-// demo opens the browser and begins when the page is open; then seven lists are at work,
-// one of which waits, until it is ended. Settings for who signs in are for other servers.
+// demo opens the browser and begins when the page is open; then nine lists are at work, two of them of sub-agents and
+// one waiting, until demo is ended. demo ignores the settings for sign-in and lists.
 func TestDemo(t *testing.T) {
 	out, log := make(programtest.Lines, 100), make(programtest.Lines, 100)
 	ctx, end := context.WithCancel(t.Context())
@@ -145,11 +145,11 @@ func TestDemo(t *testing.T) {
 	checktest.Check(t, <-ended)
 }
 
-// desk is the address at which a person who is away is told, with a secret in it.
+// desk receives the notices for a person, at a URL with a secret topic.
 type desk struct {
 	*testing.T
 	url  string
-	told chan string // the bodies
+	told chan string // the bodies of notices
 }
 
 const topic = "t0p-s3cret"
@@ -165,7 +165,7 @@ func newDesk(t *testing.T) *desk {
 	return d
 }
 
-// expect checks what is told next, within the time that a list must stand so.
+// expect checks the next notice, which comes only after a list has been in its state for a while.
 func (d *desk) expect(title, message string) {
 	d.Helper()
 	select {
@@ -179,9 +179,9 @@ func (d *desk) expect(title, message string) {
 	}
 }
 
-// Two servers on one store tell once that an agent waits, whose hook says so, and that its list is
-// finished; not what a person ticks on the panel, nor what a list says. As they end, they tell
-// what is finished just then. Nothing that they log, print or serve has the address.
+// Two servers on one store send one notice that an agent waits, as its hook reported, and no notice of an item that a
+// person ticks on the panel. As they end, they send one of a list that is finished just then. Notices have no texts of
+// lists, and the servers' logs, output and pages do not have the address.
 func TestNotify(t *testing.T) {
 	t.Parallel() // a list must wait for 15 seconds
 	d, store := newDesk(t), "sqlite:"+filepath.Join(t.TempDir(), "todo.db")
@@ -229,7 +229,7 @@ func TestNotify(t *testing.T) {
 	}
 }
 
-// Where people sign in, the operator is told of the lists of all of them, and of no text.
+// On a server with sign-in the operator gets notices of everybody's lists, without their texts.
 func TestNotifyOfOthers(t *testing.T) {
 	d, tokens := newDesk(t), filepath.Join(t.TempDir(), "tokens")
 	token := checktest.Must(auth.NewToken(tokens, auth.Token{Name: "ann", Principal: "ann", Scopes: []string{auth.ScopeWrite}}))(t)
@@ -241,8 +241,8 @@ func TestNotifyOfOthers(t *testing.T) {
 	d.expect("A list is finished", "An agent: 1 of 1 done")
 }
 
-// `notify` sends a test to each address and says what became of it. Settings that would
-// tell strangers stop the start.
+// `notify` sends a test to each address and prints the result. --notify-texts with sign-in stops the start, since it
+// would show everybody's texts.
 func TestNotifyRefusals(t *testing.T) {
 	d := newDesk(t)
 	if out := programtest.Succeeds(t, "notify", "--notify", d.url, "--notify", strings.Replace(d.url, topic, topic+"2", 1)); strings.Count(out, "sent to ntfy at 127.0.0.1:") != 2 || strings.Contains(out, topic) {

@@ -143,7 +143,7 @@ func (a *service) serve(ctx context.Context, opens bool) error {
 	return handler.Serve(ctx, listener)
 }
 
-// listen listens on the address of the settings. The error says what has the port.
+// listen listens on the address of the settings. The error says whether a todo-mcp or another program has it.
 func listen(ctx context.Context, a *app.App) (net.Listener, error) {
 	listener, err := net.Listen("tcp", a.Addr)
 	other := "choose another address, such as --addr 127.0.0.1:0 for any free port"
@@ -329,7 +329,7 @@ func (a *service) joinNetwork(ip netip.Addr) {
 	a.lan, a.phone = auth.OneToken(auth.Token{Name: "phone", Scopes: []string{auth.ScopeRead, auth.ScopeWrite}})
 }
 
-// greetPhone prints and returns the sign-in URL with the token, also as a QR code.
+// greetPhone prints the sign-in URL with the token, also as a QR code, and returns the URL.
 func (a *service) greetPhone(listens string) string {
 	url := listens + "/signin#" + a.phone
 	fmt.Fprintf(a.Stdout, "\nOn your phone in this network, until this process ends:\n\n  %s\n\n", url)

@@ -16,8 +16,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// firstRun runs `serve` and returns what it prints until the browser was asked to open
-// an address, and that address.
+// firstRun runs `serve --open` until it opens an address in the browser, and returns its output and the address.
 func firstRun(t *testing.T, home string, args ...string) (printed, opened string) {
 	t.Helper()
 	asked, programs := filepath.Join(t.TempDir(), "asked"), t.TempDir()
@@ -56,7 +55,7 @@ func TestFirstRun(t *testing.T) {
 	}
 }
 
-// What keeps serve from serving is told with what to do about it.
+// If serve cannot start, the error says why and what to do about it.
 func TestServeThatCannot(t *testing.T) {
 	own, other := programtest.Serve(t, "--store", "memory"), httptest.NewServer(http.NotFoundHandler())
 	defer other.Close()
@@ -86,7 +85,7 @@ func TestLockedStore(t *testing.T) {
 	programtest.Refuses(t, told, "lists", "--store", "sqlite:"+path, "--request-timeout", "1")
 	read := filepath.Join(t.TempDir(), "todo.db")
 	programtest.Succeeds(t, "TodoWrite", "--list", "a", servertest.Todos("pending", "A"), "--store", "sqlite:"+read)
-	lock(t, read, "PRAGMA busy_timeout = 10000", "BEGIN IMMEDIATE") // it can be read
+	lock(t, read, "PRAGMA busy_timeout = 10000", "BEGIN IMMEDIATE") // the store can still be read
 	for _, c := range []string{"rename a b", "archive a", "restore a 1", "delete a", "delete a --purge --yes", "prune --open --older-than 0 --yes"} {
 		programtest.Refuses(t, "nothing was saved within 1s, another program has the store locked", append(strings.Fields(c), "--store", "sqlite:"+read, "--request-timeout", "1")...)
 	}
@@ -95,7 +94,7 @@ func TestLockedStore(t *testing.T) {
 	checktest.Has(t, "serve", log.Await("cannot be read now"), told)
 }
 
-// lock holds a store locked by statements until the test ends.
+// lock locks a store by SQL statements until the test ends.
 func lock(t *testing.T, path string, statements ...string) {
 	t.Helper()
 	db := checktest.Must(sql.Open("sqlite", path))(t)
@@ -106,9 +105,8 @@ func lock(t *testing.T, path string, statements ...string) {
 	}
 }
 
-// Changes by an agent, on the panel and by commands are all in the audit log. When
-// its folder is renamed it goes on in a new one; as long as it cannot be written the server is not
-// ready, and saves all the same.
+// Changes by an agent, on the panel and by commands are all in the audit log. When the log's folder is renamed, the log
+// goes on in a new folder of the old name. While it cannot be written, /readyz answers 503 and the server still saves.
 func TestAuditLog(t *testing.T) {
 	dir := t.TempDir()
 	store, log := "sqlite:"+filepath.Join(dir, "todo.db"), filepath.Join(dir, "log", "audit.log")

@@ -68,9 +68,8 @@ func TestServeStopsAndResumes(t *testing.T) {
 	second.End(t)
 }
 
-// The answers of a server have the address of its own panel, for the card in the
-// chat; its instructions, which a model reads, do not. Without --admin-addr metrics are on the
-// main address, with it on that one alone.
+// A server's answers have the address of its panel, for the card in the chat; its instructions, which a model reads, do
+// not. Metrics are on the main address, or with --admin-addr on that address alone.
 //
 // BAD-INPUT 15: A header of 1 MB; settings that expose the server without sign-in or TLS, trust
 // every proxy, or name an issuer over http → 431; `serve` does not start
@@ -117,9 +116,8 @@ func awaitStatus(t *testing.T, url string, want int) {
 	}
 }
 
-// A server with a certificate speaks TLS, HTTP/2 too, signs in by it with a cookie
-// that is only sent by TLS, and takes up a new certificate while it runs. A
-// certificate that cannot be read leaves the one before.
+// A server with a certificate speaks TLS and HTTP/2, signs people in with a Secure cookie, and loads a new certificate
+// while it runs. If the new one cannot be read, the previous one stays in use.
 func TestServeTLS(t *testing.T) {
 	t.Parallel() // most of it waits
 	folder := t.TempDir()
@@ -166,8 +164,8 @@ func TestServeTLS(t *testing.T) {
 	until(3)
 }
 
-// Behind a trusted proxy an address in the network is served; the client is who the
-// proxy says, and a client's own word for it is not believed.
+// Behind a trusted proxy a server takes the client's address from what the proxy added to X-Forwarded-For, and does not
+// believe addresses that the client itself put there.
 func TestServeBehindProxy(t *testing.T) {
 	tokens := filepath.Join(t.TempDir(), "tokens")
 	token := checktest.Must(auth.NewToken(tokens, auth.Token{Name: "ann", Scopes: []string{auth.ScopeWrite}}))(t)
@@ -189,15 +187,14 @@ func TestServeBehindProxy(t *testing.T) {
 	}
 	allowed := untilLimited("198.51.100.7, 192.0.2.2")
 	checktest.Same(t, "another client", ask("192.0.2.1, 192.0.2.3", "todo_wrong"), http.StatusUnauthorized)
-	// One more try is allowed now and then.
+	// The limit allows one more try now and then.
 	if tries := untilLimited("203.0.113.9, 192.0.2.2"); tries > allowed/2 {
 		t.Errorf("a client that says it is another one has %d tries, and had %d", tries, allowed)
 	}
 }
 
-// Whatever happens, standard output carries messages of the protocol alone, one a
-// line: with every log line on, a store that cannot be used, messages that are none,
-// and texts with line breaks (docs/reliability.md).
+// Whatever happens, standard output carries messages of the protocol alone, one a line: with every log line on, a store
+// that cannot be used, invalid messages, and texts with line breaks (docs/reliability.md).
 func TestStdioWritesMessagesAlone(t *testing.T) {
 	input := strings.Join([]string{
 		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a\nb","version":"1"}}}`,
@@ -226,7 +223,7 @@ func TestStdioWritesMessagesAlone(t *testing.T) {
 	}
 }
 
-// A command whose reader goes away, as head does when it has its lines, ends without a word.
+// A command whose reader goes away, as head does when it has its lines, succeeds and prints no error.
 func TestReaderGoesAway(t *testing.T) {
 	read, write, err := os.Pipe()
 	checktest.Check(t, err)

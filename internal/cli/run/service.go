@@ -23,9 +23,9 @@ import (
 )
 
 const (
-	sessionKeyTimeout = 10 * time.Second       // in which the store must return the key
+	sessionKeyTimeout = 10 * time.Second       // limits how long the store may take to return the key
 	takeoverInterval  = time.Second            // between tries to listen on the panel's port while it is taken
-	panelWait         = 500 * time.Millisecond // by which a client's first answer is delayed to learn who has the panel's port
+	panelWait         = 500 * time.Millisecond // how long a client's first answer may wait to learn what has the port
 )
 
 // service is a server with the settings of an App. Its creator calls end.
@@ -36,7 +36,7 @@ type service struct {
 	panel      string      // URL of the panel beside a stdio server, sent to clients
 	store      *store.Opened
 	sessionKey func() []byte // signs session ids, see storedKey
-	ends       []func()      // close what was opened
+	ends       []func()      // the functions that close what was opened
 }
 
 // end closes what was opened, in reverse order.
@@ -193,13 +193,13 @@ func (a *service) listenPanel(ctx context.Context) net.Listener {
 	return nil
 }
 
-// sidePanel serves the panel in the background until end is called or ctx ends, at first on the listener first, if any.
+// sidePanel serves the panel in the background until end is called or ctx ends, at first on the given listener, if any.
 func (a *service) sidePanel(ctx context.Context, b *board.Board, first net.Listener) error {
 	config, err := a.serverConfig(b)
 	if err != nil {
 		return err
 	}
-	config.List = "" // it applies to the stdio client only
+	config.List = "" // --list applies to the stdio client only
 	s := server.New(config)
 	if a.panel != "" {
 		fmt.Fprintf(a.Stderr, "todo-mcp: the panel is at %s\n", a.panel)
@@ -246,7 +246,7 @@ func (a *service) servePanel(ctx context.Context, l net.Listener, s *server.Serv
 	}
 }
 
-// IsOwnPanel reports whether a todo-mcp answers on an address. It uses no proxy and follows no redirect.
+// IsOwnPanel reports whether a todo-mcp answers at an address. It uses no proxy and follows no redirect.
 func IsOwnPanel(ctx context.Context, addr string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

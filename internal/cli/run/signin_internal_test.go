@@ -16,8 +16,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// With --lan the network needs a token: the address that is printed signs in, also as a
-// QR code, and --open opens it. A server that stops is drained (BAD-INPUT 58).
+// With --lan clients need a token. The printed address, also shown as a QR code, signs in, and --open opens it. A
+// server that is stopped drains first (BAD-INPUT 58).
 //
 // BAD-INPUT 58: SIGTERM; a restart under load → [Stopping](../operations.md#stopping): exit 0
 // within 10 s, on a slow disk 12. Sessions go on; with `--drain` behind a balancer no call fails
@@ -50,7 +50,7 @@ func TestServeLAN(t *testing.T) {
 	}
 	stop()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	for stopping := 0; stopping < 20; { // it says that it stops, and still takes connections then
+	for stopping := 0; stopping < 20; { // /readyz says that it stops, while it still takes connections
 		res, err := client.Get(base + "/readyz")
 		if err != nil {
 			t.Fatal("58: ", err)
@@ -63,7 +63,7 @@ func TestServeLAN(t *testing.T) {
 	checktest.Check(t, <-done)
 }
 
-// A private address is found among all, IPv4 before IPv6; without one it says so.
+// lanAddress finds a private address among others, IPv4 before IPv6; without one it returns an error.
 func TestLANAddress(t *testing.T) {
 	for addresses, want := range map[string]string{
 		"127.0.0.1/8 203.0.113.4/24 fd00::5/64 192.168.1.5/24 10.0.0.1/8": "192.168.1.5",

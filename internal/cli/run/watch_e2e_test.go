@@ -62,25 +62,24 @@ func (t terminal) press(keys ...string) {
 	t.tmux(append([]string{"send-keys"}, keys...)...)
 }
 
-// run types a command and waits until the screen shows texts, see see.
+// run types a command and waits until the screen shows texts, see [terminal.see].
 func (t terminal) run(line string, texts ...string) string {
 	t.t.Helper()
 	t.press(line, "Enter")
 	return t.see(texts...)
 }
 
-// do presses keys, with | between them, and waits until the screen shows texts, see see.
+// do presses keys, with | between them, and waits until the screen shows texts, see [terminal.see].
 func (t terminal) do(keys string, texts ...string) string {
 	t.t.Helper()
 	t.press(strings.Split(keys, "|")...)
 	return t.see(texts...)
 }
 
-// patience is for how long what comes within milliseconds on an idle machine is waited for.
+// patience is how long a test waits for a change that takes milliseconds on an idle machine.
 const patience = time.Minute
 
-// see waits until the screen shows all texts, and none of those behind a "!", and
-// returns it.
+// see waits until the screen shows all texts without a "!" and no text that follows a "!", and returns the screen.
 func (t terminal) see(texts ...string) (screen string) {
 	t.t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); {
@@ -96,7 +95,7 @@ func (t terminal) see(texts ...string) (screen string) {
 	return ""
 }
 
-// await polls tmux until a format is a text.
+// await polls tmux until the value of a format is want.
 func (t terminal) await(want string, args ...string) {
 	t.t.Helper()
 	got := ""
@@ -108,9 +107,8 @@ func (t terminal) await(want string, args ...string) {
 	t.t.Fatalf("%q is %q, want %q", args, got, want)
 }
 
-// waitForRestored waits until the viewer has ended and checks that it restored
-// the terminal: the screen, which contained before, the cursor and the line
-// mode.
+// waitForRestored waits until the viewer has ended and checks that it restored the terminal: the screen, which had the
+// text in before, the cursor and the line mode.
 func (t terminal) waitForRestored(before string) {
 	t.t.Helper()
 	t.see(before, "!live")
@@ -148,8 +146,8 @@ func TestWatchTerminal(t *testing.T) {
 	term.waitForRestored("before")
 }
 
-// A person ticks, edits in an editor, undoes and archives in the terminal; what the agent
-// has not seen is marked, and its next write is merged.
+// A person ticks, edits in an editor, undoes and archives in the terminal; edits that the agent has not seen are
+// marked, and its next write is merged with them.
 func TestWatchEdits(t *testing.T) {
 	t.Parallel()
 	db, term := watching(t, "Write tests", "Ship")
@@ -169,8 +167,7 @@ func TestWatchEdits(t *testing.T) {
 	term.waitForRestored("before")
 }
 
-// SIGTERM, and SIGHUP as of a closed session, end watch with exit status 0 and
-// restore the terminal.
+// SIGTERM, and SIGHUP when a session is closed, end watch with exit status 0 and restore the terminal.
 func TestWatchTerminated(t *testing.T) {
 	for _, signal := range []string{"-TERM", "-HUP"} {
 		t.Run(signal, func(t *testing.T) {
@@ -195,8 +192,7 @@ func TestWatchHostile(t *testing.T) {
 	term.waitForRestored("before")
 }
 
-// `todo-mcp watch | head` ends at the first change after the end of head, and on a dumb terminal watch
-// prints plain lines.
+// `todo-mcp watch | head` ends at the first change after head has ended. In a dumb terminal watch prints plain lines.
 func TestWatchPlain(t *testing.T) {
 	db, term := watching(t, "Write tests", "Ship")
 	term.run("todo-mcp watch | head -n 1; echo piped", "release  0/2", "Write tests\n")
@@ -208,8 +204,7 @@ func TestWatchPlain(t *testing.T) {
 	term.run("echo aft''er", "after\n")
 }
 
-// watch --notify rings the terminal's bell, also for a list that began and ended
-// unseen.
+// watch --notify rings the terminal's bell, also for a list that begins and ends in one write.
 func TestWatchNotify(t *testing.T) {
 	db, term := watching(t, "Write tests")
 	term.tmux("set-window-option", "-g", "monitor-bell", "on")
@@ -221,8 +216,8 @@ func TestWatchNotify(t *testing.T) {
 	term.await("1", "-t", ":0", "#{window_bell_flag}")
 }
 
-// watch --server reconnects to a server that was stopped and started again, shows what was
-// written in between, and a person edits and archives as on this machine.
+// watch --server reconnects to a server that was stopped and started again, shows what was written in between, and lets
+// a person edit and archive as with a local store.
 func TestWatchServer(t *testing.T) {
 	t.Parallel()
 	db, term := watching(t, "Write tests")

@@ -16,8 +16,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// burst starts as many processes of the hook at once as there are events, in their order,
-// and waits until they have ended. Each must succeed and print nothing.
+// burst starts a hook process for each event, in their order and all at once, and waits until they have ended. Each
+// must succeed and print nothing.
 func (r hookRig) burst(events []string) {
 	r.Helper()
 	var hooks []*exec.Cmd
@@ -39,12 +39,12 @@ func (r hookRig) burst(events []string) {
 	}
 }
 
-// lock locks the store as another program does, until it is unlocked.
+// lock locks the store as another program does, until unlock is called.
 func (r hookRig) lock() (unlock func()) {
 	r.Helper()
 	if _, err := os.Stat(r.state); err != nil {
 		r.call(planOf("pending"))
-		_ = r.lists() // there is a store
+		_ = r.lists() // this read makes the store
 	}
 	db := checktest.Must(sql.Open("sqlite", filepath.Join(r.state, "todo.db")))(r)
 	db.SetMaxOpenConns(1)
@@ -52,7 +52,7 @@ func (r hookRig) lock() (unlock func()) {
 	return func() { db.Close() }
 }
 
-// BAD-INPUT 114
+// BAD-INPUT 114: sixty hooks at once lose no event, on a free or locked store.
 func TestBurst(t *testing.T) {
 	var events []string
 	for n := range 60 {
@@ -65,7 +65,7 @@ func TestBurst(t *testing.T) {
 			unlock = r.lock()
 			others <- nil
 		} else {
-			go func() { others <- r.lists() }() // while they come
+			go func() { others <- r.lists() }() // while the hooks run
 		}
 		r.burst(events)
 		<-others
@@ -80,8 +80,7 @@ func TestBurst(t *testing.T) {
 	}
 }
 
-// Who needs an answer of a store that another program has locked gets none, in three seconds;
-// nothing is lost.
+// A hook that needs a store that another program has locked gives up after three seconds; no event is lost.
 func TestLockedStoreLosesNothing(t *testing.T) {
 	t.Parallel() // a hook waits for three seconds
 	r := newHookRig(t)
@@ -93,8 +92,8 @@ func TestLockedStoreLosesNothing(t *testing.T) {
 	r.expect("Write at revision 2 with 1 items")
 }
 
-// A server shows what hooks left: to who asks, and at once to who watches, also where there
-// was no store when it was started.
+// A server shows the events that hooks left in the spool: in its answers, and at once on its streams, even if the store
+// did not exist when the server started.
 func TestServersShowWhatIsLeft(t *testing.T) {
 	r := newHookRig(t)
 	server := programtest.Call{Env: map[string]string{"XDG_STATE_HOME": filepath.Dir(r.state)}}.Serve(t)
@@ -112,15 +111,14 @@ func TestServersShowWhatIsLeft(t *testing.T) {
 	server.End(t)
 }
 
-// A hook that finds many events waiting applies them: who is never asked does not fill the
-// disk.
+// A hook that finds many events waiting applies them, so that a store that nobody reads does not fill the disk.
 func TestManyLeft(t *testing.T) {
 	r := newHookRig(t)
 	for n := range 63 {
 		r.burst([]string{eventOf([]string{"pending", "in_progress"}[n%2])})
 	}
 	checktest.Same(t, "events left", r.left(), 63)
-	// On a busy machine a hook applies what it can within its second.
+	// On a busy machine a hook applies only some of the events, as many as it can in a second.
 	for tries := 0; r.left() > 62; tries++ {
 		if r.burst([]string{eventOf("completed")}); tries == 60 {
 			t.Fatalf("%d events wait after %d more", r.left(), tries)
@@ -128,7 +126,7 @@ func TestManyLeft(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 98: a log of hooks that is a pipe keeps neither a hook nor doctor.
+// BAD-INPUT 98: a hook log that is a pipe blocks neither a hook nor doctor.
 func TestPipeAsHookLog(t *testing.T) {
 	r := newHookRig(t)
 	checktest.Check(t, os.Mkdir(r.state, 0o700))

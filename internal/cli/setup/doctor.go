@@ -76,7 +76,7 @@ func (r *report) must(err error, cure, what string) bool {
 	return err == nil
 }
 
-// Doctor checks all that lists depend on and says how to mend it. A problem is an error. It changes nothing.
+// Doctor checks all that lists depend on and says how to mend problems, which make it fail. It edits no list or file.
 func Doctor(ctx context.Context, a *app.App, _ []string) error {
 	r := &report{App: a, found: make(map[verdict]int), typed: run.CalledBy(a)}
 	err := a.Say("todo-mcp %s (%s, %s/%s)\n\n", a.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
@@ -167,7 +167,7 @@ func (r *report) lookAtStore(ctx context.Context) {
 	}
 }
 
-// lookAtServing checks what `serve` needs, and whether it runs now.
+// lookAtServing checks the settings that `serve` needs, and whether a server runs now.
 func (r *report) lookAtServing(ctx context.Context) {
 	r.must(run.CheckSignIn(r.App), "", "`todo-mcp serve` would not start: ")
 	_, err := edge.LoadCertificate(r.TLSCert, r.TLSKey, r.Logger())
@@ -265,7 +265,7 @@ func (r *report) lookAtClient(ctx context.Context, m install.Machine, c install.
 	}
 }
 
-// lookAtCommand checks the program that a client starts. If it is a todo-mcp, it starts it as the client does.
+// lookAtCommand checks the program that a client starts. A todo-mcp is started, with the client's arguments.
 func (r *report) lookAtCommand(ctx context.Context, m install.Machine, where, again string, s install.Server) {
 	path, err := m.LookPath(s.Command)
 	isThis := install.IsSameFile(path, m.Executable)
@@ -311,8 +311,8 @@ func (r *report) lookAtAddress(ctx context.Context, where, address string) {
 	}
 }
 
-// start starts a server as a client does, with lists in memory, and lets it end by closed input. Its argv[0] is
-// todo-mcp, whatever the file is called: as TodoWrite it would be another command.
+// start starts a server as a client does, with lists in memory, whose closed input ends it. Its argv[0] is todo-mcp,
+// whatever the file is called: under the name TodoWrite it would run that command.
 func start(ctx context.Context, program string, args []string) error {
 	cmd := exec.CommandContext(ctx, program)
 	cmd.Args = slices.Concat([]string{"todo-mcp"}, args, []string{"--store", "memory", "--audit-log", ""})

@@ -42,8 +42,8 @@ func Hook(fs *flag.FlagSet) app.Run {
 
 // takeIn records one event, or passes it on to a server. With finish it may keep the host's turn from ending.
 func takeIn(ctx context.Context, a *app.App, host string, finish bool, server string) error {
-	debug.SetGCPercent(-1)         // a collection does not pay in so short a time,
-	debug.SetMemoryLimit(64 << 20) // unless many pending events are applied
+	debug.SetGCPercent(-1)         // garbage collection does not pay in so short a run,
+	debug.SetMemoryLimit(64 << 20) // except above 64 MiB, when many pending events are applied
 	ctx, cancel := context.WithTimeout(ctx, hookTimeout)
 	defer cancel()
 	event, err := hook.Read(a.Stdin)
@@ -77,7 +77,7 @@ func takeIn(ctx context.Context, a *app.App, host string, finish bool, server st
 	return app.PrintJSON(a.Stdout, event.Answer(told), "")
 }
 
-// passOn sends an event to a server, if necessary without the tool's response, and prints the answer for the host.
+// passOn sends an event to a server, without a tool's response that is too large, and prints the answer for the host.
 func passOn(ctx context.Context, a *app.App, event hook.Event, server string) error {
 	client, err := remote.New(server, a.Getenv("TODO_TOKEN"))
 	if err != nil {
@@ -138,12 +138,12 @@ func RunSilently(env app.Env, waits bool, run func(app.Env) error) error {
 	return nil
 }
 
-// wakeTimeout limits the wait for work for an idle agent.
+// wakeTimeout limits how long wake waits for work for an idle agent.
 const wakeTimeout = 12 * time.Hour
 
 // wake waits while the event's agent is idle, and returns [Told] when a person gives the agent work. It ends when the
-// host ends, or when the agent begins to work for another reason. It does nothing with a remote server, and nothing
-// in Claude Code without a terminal, which would not exit before this command ends.
+// host ends, or when the agent begins to work for another reason. It does nothing with a remote server, nor in Claude
+// Code without a terminal, which would wait for this command to end before it exits.
 func wake(ctx context.Context, a *app.App, host, server string) error {
 	ctx, cancel := context.WithTimeout(ctx, wakeTimeout)
 	defer cancel()

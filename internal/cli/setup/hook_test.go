@@ -45,9 +45,8 @@ func (r hookRig) log() string {
 	return string(checktest.Must(os.ReadFile(filepath.Join(r.state, "hook.log")))(r))
 }
 
-// open opens the store, behind what hooks left for it; the caller closes it. On a busy
-// machine all of that is on the lists after several reads, each of which waits for it for a
-// second.
+// open opens the store and applies the events that hooks left; the caller closes it. On a busy machine it takes several
+// reads to apply all events, since each read waits a second at most.
 func (r hookRig) open() board.Store {
 	r.Helper()
 	left := hook.Spool{Folder: r.spool(), Log: func(err error) { r.Log(err) }}
@@ -59,7 +58,7 @@ func (r hookRig) open() board.Store {
 	return st
 }
 
-// spool returns the folder with what hooks left, and left how many events wait there.
+// spool returns the folder of waiting events; [hookRig.left] returns their number.
 func (r hookRig) spool() string { return filepath.Join(r.state, "todo.db"+sqlite.SpoolSuffix) }
 
 func (r hookRig) left() int {
@@ -67,7 +66,7 @@ func (r hookRig) left() int {
 	return len(files)
 }
 
-// lists returns the lists of the store in words.
+// lists describes each list of the store in words.
 func (r hookRig) lists() (found []string) {
 	r.Helper()
 	st := r.open()
@@ -83,8 +82,8 @@ func (r hookRig) expect(lists ...string) {
 	checktest.Same(r, "lists (-want +got)", cmp.Diff(lists, r.lists()), "")
 }
 
-// A list is of the host that the hook's flag names, unless the event names another: Cursor may run
-// the hooks of Claude Code.
+// A list's client is the host that the flag --host names, unless the event names another: Cursor may run the hooks of
+// Claude Code.
 func TestHookNamesItsHost(t *testing.T) {
 	const event = `{"session_id":"s","cwd":"/w","hook_event_name":"PostToolUse","tool_name":"TodoWrite","tool_input":{"todos":[{"content":"Write","status":"pending"}]}MORE}`
 	for more, want := range map[string]string{"": "claude-code", `,"cursor_version":"2.4.0"`: "cursor"} {
@@ -105,7 +104,7 @@ func eventOf(status string) string {
 	return `{"session_id":"s","cwd":"/w","hook_event_name":"PostToolUse","tool_name":"update_plan","tool_input":{"plan":[{"step":"Write","status":"` + status + `"}]}}`
 }
 
-// BAD-INPUT 98: a host that does not end what it writes does not keep a hook.
+// BAD-INPUT 98: a hook gives up on an event that its host never ends.
 func TestHookOnAnEndlessEvent(t *testing.T) {
 	t.Parallel() // a hook waits for three seconds
 	r := newHookRig(t)
@@ -115,21 +114,20 @@ func TestHookOnAnEndlessEvent(t *testing.T) {
 	checktest.Has(t, "the log is", r.log(), "gave up after")
 }
 
-// BAD-INPUT 162, 98: an event ends where its JSON does, behind whatever marks: a host that keeps
-// the pipe open, or writes on, loses nothing and waits for nothing.
+// BAD-INPUT 162, 98: an event, with or without byte order marks, ends where its JSON ends: the hook does not wait for a
+// host that keeps the pipe open, and ignores what it writes after that.
 func TestHookEndsWithTheEvent(t *testing.T) {
 	for _, event := range []string{eventOf("pending"), "\ufeff\ufeff" + eventOf("pending"), eventOf("pending") + "\n{ no JSON"} {
 		r := newHookRig(t)
 		in, out := io.Pipe()
-		go io.WriteString(out, event) // and nothing ends the pipe
+		go io.WriteString(out, event) // the pipe stays open
 		r.call(in)
 		r.expect("Write at revision 1 with 1 items")
 		in.Close()
 	}
 }
 
-// An export has all that hooks left, also where it takes its time to apply that, or says that it
-// is not all.
+// An export has all events that hooks left, or fails and says that it is not all.
 func TestExportHasWhatHooksLeft(t *testing.T) {
 	r := newHookRig(t)
 	r.call(planOf("pending"))
@@ -147,8 +145,7 @@ func TestExportHasWhatHooksLeft(t *testing.T) {
 	checktest.Has(t, "out", checktest.Must(export())(t), `"Write"`)
 }
 
-// BAD-INPUT 98: the log of hooks does not grow for ever: a full one is put in the place
-// of the one before, and a line is short.
+// BAD-INPUT 98: the hook log is bounded: a full log replaces the previous full one (hook.log.old), and a line is short.
 func TestHookLogIsBounded(t *testing.T) {
 	r := newHookRig(t)
 	log := filepath.Join(r.state, "hook.log")
@@ -164,8 +161,8 @@ func TestHookLogIsBounded(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 106: a hook that is set up twice, as by a plugin and by install, is called
-// twice at the same time for each event. That makes no list and no revision more.
+// BAD-INPUT 106: a hook that is set up twice, as by a plugin and by install, is called twice at the same time for each
+// event. That makes no additional list or revision.
 func TestHookTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	events := []string{
@@ -194,9 +191,8 @@ func TestHookTwiceAtOnce(t *testing.T) {
 
 func TestMain(m *testing.M) { programtest.Main(m, cli.Run, cli.ExitCode) }
 
-// A hook passes what its host tells on to a server that asks who calls, and answers its host
-// what the server says; a list of its own machine it does not touch. Without a good token, or
-// without a server, it is as silent as ever, and the log has no token.
+// hook --server passes its event on to a server with sign-in, prints the server's answer for the host, and touches no
+// local list. With a wrong token, or without a server, it prints nothing and succeeds, and the log has no token.
 func TestHookPassesOn(t *testing.T) {
 	r := newHookRig(t)
 	tokens := filepath.Join(t.TempDir(), "tokens")
@@ -246,7 +242,7 @@ func doctor(t *testing.T, cursorCalls string, args ...string) diagnosis {
 	file := filepath.Join(home, ".cursor", "mcp.json")
 	checktest.Check(t, os.MkdirAll(filepath.Dir(file), 0o700))
 	checktest.Check(t, os.WriteFile(file, []byte(`{"mcpServers":{"todo":{"url":"`+cursorCalls+`"}}}`), 0o600))
-	t.Setenv("HOME", home) // which a process that doctor starts has, too
+	t.Setenv("HOME", home) // also for the processes that doctor starts
 	t.Setenv("USERPROFILE", home)
 	call := programtest.Call{Env: map[string]string{"HOME": home, "PATH": os.Getenv("PATH"), "TODO_AUDIT_LOG": os.Getenv("TODO_AUDIT_LOG")}}
 	printed, err := call.Run(t.Context(), append([]string{"doctor"}, args...)...)
@@ -265,7 +261,7 @@ func (d diagnosis) expect(t *testing.T, mark, text string) {
 	t.Errorf("no %s with %q in\n%s", mark, text, d)
 }
 
-// doctor asks the server that a client calls, and knows its own panel.
+// doctor reports whether a todo-mcp answers at a client's URL, and whether a todo-mcp serves --addr.
 func TestDoctorOfServers(t *testing.T) {
 	s := programtest.Serve(t, "--store", "memory")
 	d := doctor(t, s.URL+"/mcp", "--addr", strings.TrimPrefix(s.URL, "http://"))
@@ -281,7 +277,7 @@ func TestDoctorOfServers(t *testing.T) {
 	defer other.Close()
 	d = doctor(t, other.URL+"/mcp", "--addr", strings.TrimPrefix(other.URL, "http://"))
 	d.expect(t, "✗", "Cursor: "+other.URL)
-	// PATH does not find the program that runs this test.
+	// This test's program is not in PATH, so the cure must not call it todo-mcp.
 	if all := string(d); !strings.Contains(all, " serve`, and let it run") || strings.Contains(all, "`todo-mcp serve`") {
 		t.Errorf("what to do is not said as it works here: %s", all)
 	}
@@ -289,7 +285,7 @@ func TestDoctorOfServers(t *testing.T) {
 	d.expect(t, "Problems:", "1, warnings: 1.")
 }
 
-// doctor writes to no list, and what it starts is in no audit log.
+// doctor makes no list, and writes nothing to the audit log.
 func TestDoctorLeavesNothing(t *testing.T) {
 	store, log := "sqlite:"+filepath.Join(t.TempDir(), "todo.db"), filepath.Join(t.TempDir(), "audit")
 	s := programtest.Serve(t, "--store", store, "--audit-log", log)
@@ -301,7 +297,7 @@ func TestDoctorLeavesNothing(t *testing.T) {
 	}
 }
 
-// From 70 % of --max-size on doctor, /readyz and the metrics say how full the store is.
+// From 70 % of --max-size on, doctor and /readyz say how full the store is; the metrics always do.
 func TestStoreFills(t *testing.T) {
 	store := "sqlite:" + filepath.Join(t.TempDir(), "todo.db")
 	var items []string

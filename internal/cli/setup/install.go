@@ -80,8 +80,8 @@ func (o *installer) run(ctx context.Context, a *app.App, names []string) (err er
 	return o.each(ctx, clients)
 }
 
-// concerned returns the clients to change if none is named, and prints them: those that are installed. For
-// uninstall they also must have the server or hooks, or a file that cannot be read.
+// concerned returns and prints the clients to change if none is named: for install those found on the machine, for
+// uninstall those that have the server or hooks, and found ones whose file was not read.
 func (o *installer) concerned(clients []install.Client) ([]install.Client, error) {
 	clients = slices.DeleteFunc(clients, func(c install.Client) bool {
 		s, err := c.Look(o.Machine, o.Options)
@@ -103,8 +103,8 @@ func (o *installer) concerned(clients []install.Client) ([]install.Client, error
 	return nil, fmt.Errorf("no MCP client is found here; name one: %s", strings.Join(install.Names(), ", "))
 }
 
-// choose asks, once for all clients, what no flag says: whether they may run the tools without asking, and
-// whether to add hooks. It returns an error if there is neither a terminal nor --yes.
+// choose asks, once for all clients, each question that no flag answers: may they run the tools without asking, and
+// shall hooks be added? It returns an error if there is neither a terminal nor --yes.
 func (o *installer) choose(ctx context.Context, clients []install.Client) error {
 	if !o.yes && !app.IsTerminal(o.Stdin) {
 		return errors.New("there is no terminal to ask in: add --yes to change the files, " +

@@ -13,15 +13,15 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
-// install on a terminal asks for each client found; "all" is for those that follow, and
-// what is not a yes changes nothing.
+// install in a terminal asks about each client found. The answer "all" is also for the clients that follow; an answer
+// that is not yes changes nothing.
 func TestInstallOnATerminal(t *testing.T) {
 	home := t.TempDir()
 	files := []string{".cursor/mcp.json", ".codex/config.toml", ".gemini/settings.json", ".qwen/settings.json"}
 	for _, file := range files {
 		checktest.Check(t, os.Mkdir(filepath.Join(home, filepath.Dir(file)), 0o700))
 	}
-	// expect runs a command and checks its exit status and which files there are then.
+	// expect runs a command and checks its exit status and which of the files exist afterwards.
 	expect := func(command string, want int, changed string, steps ...string) (seen string) {
 		t.Helper()
 		status, seen := programtest.Terminal{Env: []string{"HOME=" + home}}.Run(t, strings.Fields(command), steps...)

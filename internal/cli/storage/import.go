@@ -36,7 +36,7 @@ func Import(ctx context.Context, a *app.App, args []string) error {
 		return fmt.Errorf("%w; nothing was imported", err)
 	}
 	defer from.Close()
-	// The export is copied to a UTF-8 file: it is read twice, unlike a pipe, and may be larger than memory.
+	// The export is copied to a UTF-8 file, since a pipe cannot be read twice and it may be larger than memory.
 	copied, err := os.CreateTemp("", "todo-mcp-import-*.ndjson")
 	if err != nil {
 		return fmt.Errorf("%w; nothing was imported", err)
@@ -70,19 +70,19 @@ func input(ctx context.Context, a *app.App, args []string) (io.ReadCloser, error
 
 type importer struct {
 	store board.Store
-	lists map[string]*history // by list id; of what check has read
+	lists map[string]*history // the lists that check has read, by id
 }
 
-// history is the revisions of one list in a file, without gaps. It may begin above 1.
+// history is the revisions of one list in a file, without gaps. The first may be above 1.
 type history struct {
-	list   todo.List // as in the first line of the list
+	list   todo.List // as in the list's first line in the file
 	here   int64     // the newest revision in the store; 0 for none
 	last   int64     // the newest revision in the file
-	lastID int       // of that revision
+	lastID int       // LastID of revision last
 }
 
-// check reads a whole export and returns how many of its revisions the store lacks. It fails if a list has another
-// history in the store: if a revision that both have differs. A revision that the store no longer keeps is not compared.
+// check reads a whole export and returns how many of its revisions the store lacks. It fails if the histories of a list
+// in file and store differ or have a gap between them. Revisions that the store dropped are not compared.
 func (i importer) check(ctx context.Context, in io.Reader) (missing int64, err error) {
 	err = eachLine(in, func(s todo.Snapshot) error {
 		h := i.lists[s.List.ID]
@@ -118,7 +118,7 @@ func (i importer) check(ctx context.Context, in io.Reader) (missing int64, err e
 	return missing, err
 }
 
-// another is the error for a list in the store that differs from the file's.
+// another returns the error for a list whose history in the store differs from the file's.
 func another(here todo.Snapshot) error {
 	return fmt.Errorf("a list %q is here already, with another history: delete it for good with `todo-mcp delete --purge %s`, or import the file into another store with --store",
 		render.Safe(here.Title()), here.List.ID)
@@ -139,7 +139,7 @@ func (i importer) here(ctx context.Context, l todo.List) (todo.Snapshot, error) 
 // write saves the missing revisions of an export that was checked. An error says how many were saved; the same import
 // then continues there.
 func (i importer) write(ctx context.Context, in io.Reader, missing int64) error {
-	var some []todo.Snapshot // the next to save, of one list
+	var some []todo.Snapshot // the next revisions to save, all of one list
 	saved := 0
 	save := func() error {
 		if len(some) == 0 {
@@ -195,7 +195,7 @@ func (i importer) save(ctx context.Context, some []todo.Snapshot) error {
 func eachLine(in io.Reader, do func(todo.Snapshot) error) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxLine)
-	searched := 0 // how much of the next line has no end; it comes in parts of 4 kB
+	searched := 0 // bytes of the next line, searched for its end; a line may come in parts of 4 kB
 	lines.Split(func(data []byte, atEOF bool) (int, []byte, error) {
 		if !atEOF && bytes.IndexByte(data[searched:], '\n') < 0 {
 			searched = len(data)
@@ -236,8 +236,8 @@ func readLine(line []byte) (s todo.Snapshot, err error) {
 	if err != nil {
 		return todo.Snapshot{}, fmt.Errorf("not a line of an export: %s", render.Safe(err.Error()))
 	}
-	s.List.ParentConversation, s.Workers = "", nil // they name chats, which an export lacks; Parent stays
-	s.Rest, s.Operation = nil, todo.Operation{}    // of excerpts, and of repeated calls
+	s.List.ParentConversation, s.Workers = "", nil // these name chats, which an export lacks; Parent stays
+	s.Rest, s.Operation = nil, todo.Operation{}    // Rest is for excerpts, Operation for repeated calls
 	if err := errors.Join(s.Check(), checkLabels(s)); err != nil {
 		return s, err
 	}
@@ -248,7 +248,7 @@ func readLine(line []byte) (s todo.Snapshot, err error) {
 		if err := checkEdits(item); err != nil {
 			return s, fmt.Errorf("item %d: %w", n+1, err)
 		}
-		isLater := n >= len(s.Items)+len(s.Gone) // such items have ids of another form
+		isLater := n >= len(s.Items)+len(s.Gone) // items in Later have ids of another form
 		if id := todo.ItemNumber(item.ID); !isLater && (id == 0 || id > s.LastID) {
 			return s, fmt.Errorf("item %d: id %q must be a number from 1 to last_id, which is %d", n+1, render.Safe(todo.Cut(item.ID, 40)), s.LastID)
 		}
@@ -285,7 +285,7 @@ func checkLabels(s todo.Snapshot) error {
 	return nil
 }
 
-// checkEdits checks a person's edit of an item. Its words must be valid as an item's text, since they may become it.
+// checkEdits checks a person's edit of an item. Its words must be valid as an item's text, since they may become one.
 func checkEdits(i todo.Item) error {
 	words := strings.SplitN(i.PersonEdit.Replaced, "\n", todo.MaxReplaced+1)
 	if len(words) > todo.MaxReplaced || max(len(i.BegunBy), len(i.Holder)) > todo.MaxLabel {

@@ -27,10 +27,10 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// exportLine is a line that import takes.
+// exportLine is a line that import accepts.
 const exportLine = `{"list":{"id":"a","name":"n","created":"2026-01-02T03:04:05Z"},"revision":1,"items":[{"id":"1","text":"A","status":"pending"}],"last_id":1,"updated":"2026-01-02T03:04:05Z","writer":{"client":"c"}}`
 
-// began is when lists of these tests begin.
+// began is the time at which the lists of these tests begin.
 var began = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // revision returns a revision of a list with one item.
@@ -65,7 +65,7 @@ func reads(t testing.TB, export string) error {
 	return err
 }
 
-// breaking is a store that fails every save after some.
+// breaking is a store that fails every update after the number of updates in saves.
 type breaking struct {
 	board.Store
 	saves int
@@ -80,10 +80,9 @@ func (b *breaking) Update(ctx context.Context, key board.Key, change func(board.
 	return b.Store.Update(ctx, key, change)
 }
 
-// A history is imported with its numbers, also where its start was not kept: the items
-// say in which revision a person changed them. When the store fails in the middle, the
-// error says how much was written, and a second import of the file writes the rest; a
-// third one nothing, nor one of an older file.
+// A history whose first revisions were not kept is imported under its own revision numbers, since items name revisions.
+// When the store fails in the middle, the error says how many revisions were imported, and the next imports of the file
+// write the rest. After that, an import of the file or of an older one writes nothing.
 func TestImportGoesOn(t *testing.T) {
 	var h []todo.Snapshot
 	for n := range int64(2*atOnce + 10) {
@@ -135,10 +134,9 @@ func TestImportOfAnotherHistory(t *testing.T) {
 	}
 }
 
-// What is wrong in a line is refused. BAD-INPUT 83: so is a line that two readers could
-// take differently: each key comes once, in its own case, and texts have no lone
-// surrogate. BAD-INPUT 82: ids are what a list gives, 1 to last_id, so that the next
-// item gets a number above all of them; and what labels a list is bounded.
+// A wrong line is refused. BAD-INPUT 83: so is a line that two parsers could read differently: each key must come once,
+// in its own case, and texts have no lone surrogate. BAD-INPUT 82: item ids must be 1 to last_id, so that the next item
+// gets a number above all of them; and names and labels of a list are bounded.
 //
 // BAD-INPUT 82: A workspace of 900 kB; such a one in an import, or a bad label, name, id,
 // `last_id` or revision → It is cut to 4,096 bytes; the import is refused, naming the line
@@ -159,10 +157,10 @@ func TestImportReadsStrictly(t *testing.T) {
 		"a lone surrogate in a text":  {`"text":"A"`, `"text":"A\ud800"`, notOne},
 		"a lone surrogate in a name":  {`"client":"c"`, `"client":"c\udc00"`, notOne},
 		"invalid UTF-8":               {`"text":"A"`, "\"text\":\"A\xff\"", notOne},
-		"a year that JSON lacks":      {`"updated":"2026-01-02T03:04:05Z"`, `"updated":"9999-12-31T23:59:59-05:00"`, notOne}, // in UTC; nobody could be shown the list
+		"a year that JSON lacks":      {`"updated":"2026-01-02T03:04:05Z"`, `"updated":"9999-12-31T23:59:59-05:00"`, notOne}, // year 10000 in UTC, which JSON lacks
 		"text behind the line's JSON": {`"writer":{"client":"c"}}`, `"writer":{"client":"c"}} {}`, notOne},
 
-		"the last revision":     {`"revision":1`, `"revision":9223372036854775807`, "revision must be 1 to"}, // a second import of it panicked
+		"the last revision":     {`"revision":1`, `"revision":9223372036854775807`, "revision must be 1 to"}, // a second import once panicked
 		"negative last_id":      {`"last_id":1`, `"last_id":-5`, "last_id must be 0 to"},
 		"last_id at the end":    {`"last_id":1`, `"last_id":9223372036854775807`, "last_id must be 0 to"},
 		"last_id too low":       {`"last_id":1`, `"last_id":0`, `item 1: id "1" must be a number from 1 to last_id, which is 0`},
@@ -182,7 +180,7 @@ func TestImportReadsStrictly(t *testing.T) {
 		"replaced wordings":     {`"text":"A"`, `"text":"A","person_edit":{"replaced":"` + strings.Repeat(`x\n`, 20) + `x"}`, "a person's edit has too much"},
 		"what waits":            {`"revision":1`, `"revision":1,"later":[{"id":"later-1","text":"B","status":"pending","person_edit":{"text":"\u009b31m"}}]`, "a person's edit: control character"},
 		"what waits, its id":    {`"revision":1`, `"revision":1,"later":[{"id":"2","text":"B","status":"pending"}]`, "has an id as later-1"},
-		"who works":             {`"revision":1`, `"revision":1,"workers":[{"chat":"` + huge + `"}]`, ""}, // it is passed over
+		"who works":             {`"revision":1`, `"revision":1,"workers":[{"chat":"` + huge + `"}]`, ""}, // it is ignored
 		"a conversation":        {`"name":"n"`, `"name":"n","conversation":"` + huge + `"`, "the conversation is longer than"},
 		"the next revision":     {`}}`, "}}\n" + secondLine(2, 2), ""},
 		"an id given twice":     {`}}`, "}}\n" + secondLine(2, 2) + "\n" + secondLine(3, 1), "line 3: last_id 1 is below 2"},
@@ -228,7 +226,7 @@ func TestImportOfAnEndlessInput(t *testing.T) {
 	}
 }
 
-// endless is a text that comes again and again.
+// endless is a reader that repeats a text without end.
 type endless string
 
 func (e endless) Read(into []byte) (n int, err error) {
@@ -251,9 +249,8 @@ func TestImportRefusesALargeList(t *testing.T) {
 	checktest.Fails(t, "error", err, "the texts of a list are at most 256 kB together, these are 260 kB")
 }
 
-// An export keeps what a person made of an item and who began it, and of a list
-// its order, what replaced it and the list before: an agent is held to a person's words
-// also where the list has moved to another store.
+// An export keeps who began an item and how a person edited it, and a list's order, the list that replaced it and the
+// previous list: an agent is held to a person's words also after the list has moved to another store.
 func TestExportKeepsHands(t *testing.T) {
 	want := todo.Snapshot{List: todo.List{ID: "list", Previous: "before", Chat: "chat", Created: time.Unix(1, 0).UTC()}, Revision: 1, Updated: time.Unix(2, 0).UTC(), LastID: 2,
 		Items: []todo.Item{
@@ -275,8 +272,7 @@ func TestExportKeepsHands(t *testing.T) {
 	}
 }
 
-// A list on which several agents work counts as the same as its export, though the export does not
-// name their chats.
+// A list on which several agents work counts as equal to its export, though import ignores their chats.
 func TestImportOfSharedList(t *testing.T) {
 	store := storetest.NewMemory()
 	list := revision(todo.List{ID: "a"}, 1, "A")
@@ -288,8 +284,7 @@ func TestImportOfSharedList(t *testing.T) {
 	checktest.Same(t, "revisions that are missing", checktest.Must(imports(t, store, list))(t), 0)
 }
 
-// Whoever names a file keeps what stands on standard input: a loop of a shell reads its next
-// line there.
+// import of a named file leaves standard input unread: a shell's loop may read its next line from it.
 func TestImportLeavesStandardInput(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "lists.ndjson")
 	checktest.Check(t, os.WriteFile(file, []byte(exportLine+"\n"), 0o600))
@@ -297,14 +292,14 @@ func TestImportLeavesStandardInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		from, err := input(t.Context(), &app.App{Env: app.Env{Stdin: struct{ io.Reader }{in}}}, []string{file})
 		checktest.Check(t, err)
-		synctest.Wait() // for who reads it
+		synctest.Wait() // lets a goroutine that would read it do so
 		checktest.Check(t, from.Close())
 	})
 	checktest.Same(t, "bytes left", in.Len(), len("the next line\n"))
 }
 
-// exported returns an export of lists of one conversation, from the oldest: each was changed
-// once, this long after the one before, and the last one now.
+// exported returns an export of lists of one conversation, oldest first. Each list has one revision, later than the
+// previous list's by the duration apart; the last one is of now.
 func exported(t *testing.T, lists int, apart time.Duration, text string) string {
 	t.Helper()
 	var out strings.Builder
@@ -333,7 +328,7 @@ func TestImportIsNoUse(t *testing.T) {
 	servertest.Apply(t, b.As(""), servertest.In("chat"), func(d *todo.Draft) { d.Append("Next") })
 }
 
-// An import into a store that gets full removes none of the lists that it wrote before.
+// An import that fills up the store removes none of the lists that it has written.
 func TestImportMakesNoRoom(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "todo.db")
 	lines := exported(t, 600, 24*time.Hour, strings.Repeat("x", 2000))
@@ -350,8 +345,8 @@ func TestImportMakesNoRoom(t *testing.T) {
 	}
 }
 
-// What import takes is stored whole and exported as what it was; what it refuses
-// is refused before anything is stored.
+// If import accepts a file, it stores all revisions, and their export is accepted too; if it refuses one, the error is
+// safe to print.
 func FuzzImport(f *testing.F) {
 	second := strings.Replace(strings.Replace(exportLine, `"revision":1`, `"revision":2`, 1), `"status":"pending"`, `"status":"completed"`, 1)
 	for _, file := range []string{

@@ -15,8 +15,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/store/sqlite"
 )
 
-// What was told is remembered for an hour. Writing any principal's next note deletes older notes
-// of all principals.
+// A key, which notes a sent notice or a call, is kept for an hour. Saving any key deletes the expired keys of all
+// principals.
 func TestOldNotesGo(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "todo.db")
 	for n, whose := range []string{"", "ann", "bob"} {
@@ -48,7 +48,7 @@ func note(t *testing.T, path, principal, what string) {
 	checktest.Check(t, err)
 }
 
-// oldNotes counts the notes of tests that are in a file.
+// oldNotes counts the keys in a file whose text begins with old.
 func oldNotes(t *testing.T, path string) (n int) {
 	t.Helper()
 	db := checktest.Must(sql.Open("sqlite", path))(t)

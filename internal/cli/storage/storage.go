@@ -58,7 +58,7 @@ func export(ctx context.Context, a *app.App, st *store.Opened, lists board.Lists
 	for _, l := range exported {
 		var before todo.Snapshot
 		for r, err := range lists.Revisions(ctx, l.List.ID, 0) {
-			// An export has no gaps: the previous revision is written again for each that could not be read.
+			// An export has no gaps: in place of each unreadable revision, the previous one is written again.
 			for before.Revision > 0 && err == nil && before.Revision+1 < r.Revision {
 				before.Revision++
 				err = app.PrintJSON(out, before, "")
@@ -162,8 +162,8 @@ func Prune(fs *flag.FlagSet) app.Run {
 	}
 }
 
-// prune deletes for good the lists that did not change for the given age. Open lists stay unless another list replaced
-// them or open is true. With dry it only prints the lists.
+// prune deletes for good the lists that did not change for the given age. Unless open is true, open lists stay if no
+// other list replaced them. If dry is true, it only prints the lists.
 func prune(ctx context.Context, a *app.App, st *store.Opened, lists board.Lists, age time.Duration, open, dry, yes bool) error {
 	stays := func(l todo.Snapshot) bool {
 		return time.Since(l.Updated) < age || l.Open() && l.ReplacedBy == "" && !open

@@ -8,8 +8,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
-// import in a terminal says what it waits for, and ends on Ctrl-C as on the end of
-// what is pasted.
+// import in a terminal says what it waits for. Ctrl-C stops it, and Ctrl-D ends the pasted text.
 func TestImportOnATerminal(t *testing.T) {
 	person := programtest.Terminal{Env: []string{"XDG_STATE_HOME=" + t.TempDir()}}
 	status, seen := person.Run(t, []string{"import"}, "Paste what `todo-mcp export` wrote", "",

@@ -18,8 +18,8 @@ type scenario struct {
 	transport   transport
 	clients     int
 	isOneList   bool // all clients write the same list
-	isUnnamed   bool // nothing in a call names the chat
-	isUnchanged bool // each call says what the list already is
+	isUnnamed   bool // calls do not name their chat
+	isUnchanged bool // each call repeats the list as it is
 }
 
 type transport int
@@ -44,9 +44,8 @@ var scenarios = []scenario{
 // items is how many items each plan has.
 const items = 10
 
-// calls returns the calls of one client, of which the first follows the last: a plan with
-// another step in progress in each. Nothing is completed: a plan that begins anew is a new
-// list, where nothing names the chat.
+// calls returns the calls of one client, which repeats them in a cycle. Each has the same plan with another step in
+// progress. No step is completed: where calls do not name the chat, a completed plan that begins anew is a new list.
 func (s scenario) calls(client int) (all []call) {
 	turn, first, name := items, 0, client
 	if s.isUnchanged {
@@ -72,8 +71,7 @@ func (s scenario) calls(client int) (all []call) {
 	return all
 }
 
-// meta returns what stands in _meta of a call, as hosts send it, up to the number of the
-// call, see [call.message].
+// meta returns the beginning of a call's _meta, as hosts send it; [call.message] adds the rest, with the call's number.
 func (s scenario) meta(client int) string {
 	if s.transport != sessionless {
 		return ""
@@ -89,32 +87,32 @@ func (s scenario) meta(client int) string {
 	return meta
 }
 
-// call is one step of a plan.
+// call is one write of a whole plan: its items, and the beginning of _meta.
 type call struct {
 	todos []byte
 	meta  string
 }
 
-// message appends the call as a message of JSON-RPC. Claude Code sends the id of the tool
-// use, which is another one with each call.
+// message appends the call to a buffer as a message of JSON-RPC. As Claude Code does, it sends a tool use id, a new one
+// with each call.
 func (c call) message(to []byte, client, id int) []byte {
 	to = fmt.Appendf(to, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":{"todos":[`, id, toolName)
 	to = append(to, c.todos...)
 	return fmt.Appendf(to, `]},"_meta":{%s"progressToken":%d,"claudecode/toolUseId":"toolu_%d_%d"}}}`, c.meta, id, client, id)
 }
 
-// result is what one server did in one scenario.
+// result is the measurement of one server in one scenario.
 type result struct {
-	cpu      time.Duration // a call
-	saves    float64       // a call
-	rate     float64       // calls a second
+	cpu      time.Duration // per call
+	saves    float64       // per call
+	rate     float64       // calls per second
 	p50, p99 time.Duration
 }
 
 // warm is how many calls each client makes before it is measured.
 const warm = 50
 
-// measure lets clients call a server for a while.
+// measure measures a server that clients call for o.time.
 func (k kind) measure(o options, s scenario) (r result, err error) {
 	p, err := k.start(s.transport == onStdio)
 	if err != nil {
@@ -155,8 +153,8 @@ func (k kind) measure(o options, s scenario) (r result, err error) {
 	return r, nil
 }
 
-// together lets all clients call, each as often as more says of the number of its calls.
-// It returns how long each call took, and how many were answered with no change.
+// together lets all clients call at once, each while more is true of the number of its calls so far. It returns how
+// long each call took, and how many answers said “no change”.
 func together(clients []client, from int, more func(calls int) bool) (took []time.Duration, unchanged int, err error) {
 	var mu sync.Mutex
 	var work sync.WaitGroup
@@ -188,7 +186,7 @@ func together(clients []client, from int, more func(calls int) bool) (took []tim
 	return took, unchanged, err
 }
 
-// rows measures all servers in one scenario, in turn.
+// rows measures all servers in one scenario, in turn, and returns a row for each.
 func (s scenario) rows(o options) (rows [][]string, err error) {
 	kinds := kinds(o)
 	all := make([][]result, len(kinds))

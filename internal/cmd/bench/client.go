@@ -19,8 +19,7 @@ const (
 	modern = "2026-07-28"
 )
 
-// client is one that calls, and waits for each answer. It costs the machine little: most of
-// what it sends is made before.
+// client sends calls and waits for each answer. It costs the machine little, since messages are mostly made in advance.
 type client interface {
 	// call sends the n-th call and returns its answer.
 	call(n int) ([]byte, error)
@@ -40,7 +39,7 @@ func initialize() string {
 
 const initialized = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 
-// httpClient is a connection over which one client calls.
+// httpClient is a client with one HTTP connection.
 type httpClient struct {
 	conn          net.Conn
 	in            *bufio.Reader
@@ -95,7 +94,7 @@ func (c *httpClient) post(message []byte) ([]byte, error) {
 	return c.read()
 }
 
-// read reads an answer with a length or in chunks.
+// read reads an HTTP response, with a Content-Length or in chunks, and returns its body.
 func (c *httpClient) read() ([]byte, error) {
 	status, err := c.in.ReadString('\n')
 	if err != nil {
@@ -169,7 +168,7 @@ func (c *pipeClient) call(n int) ([]byte, error) {
 	return c.send()
 }
 
-// send sends a message and returns the answer; what the server says meanwhile is left out.
+// send sends c.message and returns the answer; it skips notifications that the server sends before.
 func (c *pipeClient) send() ([]byte, error) {
 	if _, err := c.in.Write(c.message); err != nil {
 		return nil, err

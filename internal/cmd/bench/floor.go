@@ -15,7 +15,7 @@ import (
 	_ "modernc.org/sqlite" // the driver
 )
 
-// todos are the arguments of the tool that all servers have.
+// todos are the arguments of TodoWrite, the tool that all servers have.
 type todos struct {
 	Todos []todo `json:"todos" jsonschema:"required"`
 }
@@ -31,7 +31,7 @@ const (
 	description = "Create and manage a structured task list for your current session."
 )
 
-// text is the answer of a floor to a call.
+// text returns the text with which a floor answers a call.
 func (t todos) text() string {
 	n := map[string]int{}
 	for _, item := range t.Todos {
@@ -40,8 +40,8 @@ func (t todos) text() string {
 	return fmt.Sprintf("Todo list updated: %d completed, %d in_progress, %d pending", n["completed"], n["in_progress"], n["pending"])
 }
 
-// serveFloor serves a tool that reads its arguments and answers with a text and with them,
-// on stdio or at an address. save, unless it is nil, keeps them before.
+// serveFloor serves TodoWrite on stdio or at an address. The tool answers with a text and its own arguments. If save is
+// not nil, the tool first calls it with the arguments.
 func serveFloor(at string, save func(todos) error) error {
 	s := server.NewMCPServer("bare", "1")
 	s.AddTool(mcp.NewTool(toolName, mcp.WithDescription(description), mcp.WithInputSchema[todos]()),
@@ -63,8 +63,8 @@ func serveFloor(at string, save func(todos) error) error {
 	return http.ListenAndServe(at, server.NewStreamableHTTPServer(s))
 }
 
-// saver returns what keeps plans in a file of SQLite, each as one row that is on the disk
-// before it returns. Those that come at once share a transaction, and its sync.
+// saver returns a function that saves a plan as one row of a SQLite file, and returns when the row is on the disk.
+// Plans that are saved at once share a transaction and its sync.
 func saver(folder string) (save func(todos) error, err error) {
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(folder, "floor.db")+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
 	if err != nil {

@@ -1,20 +1,19 @@
 //go:build linux
 
-// Command bench measures the server beside its floors: the same calls go, in turn, to a bare
-// server of the library that it stands on (mcp-go), to one that also keeps each plan as a row
-// of SQLite on the disk, to itself with lists in memory and with lists in SQLite. Then it
-// measures what a person waits for: the start, the hooks, and the memory of servers at rest.
+// Command bench measures todo-mcp beside two floors. The same calls go, in turn, to a bare server of the library that
+// todo-mcp is built on (mcp-go), to one that also keeps each plan as a row of SQLite on the disk, and to todo-mcp with
+// lists in memory and in SQLite. It also measures what a person waits for, starts and hooks, and the memory of servers
+// at rest.
 //
-// A server has one core and its clients another, where the machine has two. What is
-// compared is the time that a server uses of its core for a call (user and system,
-// as the kernel counts it), which depends little on what else the machine does;
-// rates and latencies depend on it.
+// A server has one core and its clients another, where the machine has two. The figure to compare is the CPU time of a
+// server for a call (user and system, as the kernel counts it), which depends little on other work of the machine;
+// rates and latencies depend on that.
 //
 //	bench [-time D] [-rounds N] [-only TEXT] [-beside OTHER] PROGRAM [DOCUMENT]
 //
-// PROGRAM is the todo-mcp binary. The tables replace the ones in DOCUMENT,
-// internal/cmd/bench/RESULTS.md; without it they are written to standard output. OTHER, an earlier
-// build of todo-mcp, is measured in the same rounds. It needs Linux.
+// PROGRAM is the todo-mcp binary. The tables replace the ones in DOCUMENT, internal/cmd/bench/RESULTS.md; without
+// DOCUMENT they are written to standard output. OTHER, an earlier build of todo-mcp, is measured in the same rounds.
+// Command bench needs Linux.
 package main
 
 import (
@@ -25,7 +24,7 @@ import (
 )
 
 func main() {
-	if len(os.Args) == 2 && os.Args[1] == "nothing" { // the row for what a start costs that only has the libraries
+	if len(os.Args) == 2 && os.Args[1] == "nothing" { // for the row of a start with the libraries alone
 		return
 	}
 	if len(os.Args) == 4 && os.Args[1] == "bare" {

@@ -25,15 +25,15 @@ type process struct {
 	in     io.WriteCloser // nil over HTTP
 	out    io.Reader
 	base   string // the address of the MCP endpoint; empty on stdio
-	folder string // empty if it is another's
+	folder string // removed by stop; empty if the caller removes it
 }
 
 // kind is one of the servers that are compared.
 type kind struct {
 	name string
-	// args returns the command line for stdio (at is "stdio") or an address.
+	// args returns the command line of a server; at is "stdio" or an address.
 	args  func(at, folder string) []string
-	keeps bool // it keeps lists
+	keeps bool // true for todo-mcp, which keeps lists
 }
 
 // kinds are the servers that are compared; the first two are the floors.
@@ -46,7 +46,7 @@ func kinds(o options) []kind {
 	return all
 }
 
-// named returns the name of a row, with the file of the other build if it is of that one.
+// named returns the name of a row. A row of the other build also has the name of its file.
 func named(name string, o options, program string) string {
 	if program == o.program {
 		return name
@@ -69,8 +69,7 @@ func floor(name string) func(string, string) []string {
 	return func(at, folder string) []string { return []string{self, name, at, folder} }
 }
 
-// start starts a server on stdio, or on a free port. The server has the last core
-// alone where there are several.
+// start starts a server on stdio, or on a free port. The server runs on the last core alone.
 func (k kind) start(stdio bool) (*process, error) {
 	folder, err := os.MkdirTemp("", "bench-*")
 	if err != nil {
@@ -134,7 +133,7 @@ func (p *process) stop() {
 	}
 }
 
-// cpu returns how much time of cores the server has used so far.
+// cpu returns the CPU time that the server has used so far.
 func (p *process) cpu() (time.Duration, error) {
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.Process.Pid))
 	if err != nil || len(tasks) == 0 {
@@ -155,7 +154,7 @@ func (p *process) cpu() (time.Duration, error) {
 	return sum, nil
 }
 
-// cores are those that this process had when it began.
+// cores are the cores on which this process could run when it began.
 var cores = func() (all unix.CPUSet) {
 	_ = unix.SchedGetaffinity(0, &all)
 	return all
@@ -172,8 +171,7 @@ func lastCore() int {
 	return last
 }
 
-// onCore calls start on one core, which is then the only one that a process knows
-// that it starts.
+// onCore calls start on one core. A process that the function start begins runs only on that core.
 func onCore(core int, start func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -189,7 +187,7 @@ func onCore(core int, start func() error) error {
 	return errors.Join(err, unix.SchedSetaffinity(0, &before))
 }
 
-// stayOn lets this process run on one core alone.
+// stayOn restricts this process to one core.
 func stayOn(core int) {
 	var set unix.CPUSet
 	set.Set(core)

@@ -59,7 +59,7 @@ func run(o options) error {
 	return nil
 }
 
-// machine says when, where, with which versions and how it is measured.
+// machine returns a line that says when, where, with which versions and how often was measured.
 func machine(o options) (string, error) {
 	where, err := page.Machine()
 	if err != nil {

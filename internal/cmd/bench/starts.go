@@ -20,7 +20,7 @@ type wait struct {
 	once func() (time.Duration, error)
 }
 
-// startRows measures what a person waits for, in turn, beside a program that does nothing.
+// startRows measures what a person waits for, in turn, beside programs that do nothing.
 func startRows(o options) (rows [][]string, err error) {
 	folder, err := os.MkdirTemp("", "bench-*")
 	if err != nil {
@@ -79,7 +79,7 @@ func startRows(o options) (rows [][]string, err error) {
 	return rows, nil
 }
 
-// waits are what a person waits for, with a store in a folder.
+// waits returns what a person waits for when the program has its store in a folder.
 func waits(program, folder string) []wait {
 	n := 0
 	hook := func(event string) func() (time.Duration, error) {
@@ -128,7 +128,7 @@ func runIn(folder string, c *exec.Cmd) (time.Duration, error) {
 	return time.Since(began), nil
 }
 
-// startIn starts a server on stdio that has its files in a folder.
+// startIn starts a server on stdio, with its files in a folder.
 func startIn(folder string, args ...string) (p *process, err error) {
 	p = &process{Cmd: exec.Command(args[0], args[1:]...)}
 	p.Env = environ(folder)
@@ -137,7 +137,7 @@ func startIn(folder string, args ...string) (p *process, err error) {
 	return p, p.Start()
 }
 
-// writes lets a chat begin on a server on stdio, and write a plan.
+// writes connects to a server on stdio as a chat and writes a plan.
 func (p *process) writes() error {
 	c, err := newPipeClient(p, scenarios[0].calls(0))
 	if err == nil {
@@ -146,11 +146,11 @@ func (p *process) writes() error {
 	return err
 }
 
-// untilRest is after which time a server that is asked nothing rests.
+// untilRest is how long after its last call a server is at rest.
 const untilRest = 12 * time.Second
 
-// idle returns how much memory ten servers on stdio take together, each of which has written
-// a list, as far as it is not shared with others.
+// idle returns the memory of ten servers on stdio together, each of which has written a list and rests. Of memory that
+// processes share, each counts its part (PSS).
 func idle(program string) (mb float64, err error) {
 	folder, err := os.MkdirTemp("", "bench-*")
 	if err != nil {

@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// speeds is what a contender takes of a machine.
+// speeds is the time and memory that a contender takes.
 type speeds struct {
-	start, memory []float64 // of each start: ms until initialize is answered, and MB then
+	start, memory []float64 // one for each start: ms until initialize is answered, and MB then
 	ten, fifty    written
 	synced        [2]string // how often files are synced for a plan of ten steps, and for an update of it
 }
 
-// written is how a plan is written and updated. Times are in ms, one a run.
+// written has the times to write a plan and to update it, in ms, one for each run.
 type written struct {
 	plan, update []float64
-	bytes        int // of all answers to the plan
+	bytes        int // of the answers to the calls that write the plan
 }
 
-// beside measures the contenders and returns the sections that need npm.
+// beside measures the contenders and returns the sections that need the servers from npm.
 func (m *meter) beside(own, peers string, runs int) ([]page.Section, error) {
 	all, err := contenders(own, peers)
 	if err != nil {
@@ -52,13 +52,12 @@ func (m *meter) beside(own, peers string, runs int) ([]page.Section, error) {
 	}, err
 }
 
-// besideCells are those of a contender in the table of tokens.
+// besideCells returns the cells of a contender in the table of tokens.
 func besideCells(name string, u use) []string {
 	return append(append([]string{name}, u.cells()...), page.Number(u.instructions.tokens))
 }
 
-// peersInShort says in short what the tables of the contenders say. The first of them is
-// todo-mcp.
+// peersInShort sums up the tables of contenders, of which the first is todo-mcp.
 func peersInShort(uses []use, measured []speeds) string {
 	var listing, session []int
 	var start, memory []float64
@@ -93,8 +92,7 @@ func median(all []float64) float64 {
 	return sorted[len(sorted)/2]
 }
 
-// decimal returns the median of numbers, with a digit after the point if it is
-// small.
+// decimal returns the median of numbers, with a digit after the point if it is below 100.
 func decimal(all []float64) string {
 	if m := median(all); m < 100 {
 		return fmt.Sprintf("%.1f", m)
@@ -102,7 +100,7 @@ func decimal(all []float64) string {
 	return page.Number(int(median(all) + 0.5))
 }
 
-// speed measures the contenders, in turn.
+// speed measures the contenders in turn, each runs times.
 func speed(all []contender, runs int) ([]speeds, error) {
 	measured := make([]speeds, len(all))
 	for range runs {
@@ -147,14 +145,14 @@ func (s *speeds) write(c contender, n int, w *written) error {
 	return err
 }
 
-// timing is when a plan was begun, was written and was advanced, and how long the
-// answers to the first are in bytes.
+// timing has the times before and after a plan was written and after it was advanced, and the bytes of the answers to
+// the writing.
 type timing struct {
 	began, written, advanced time.Time
 	bytes                    int
 }
 
-// timed writes a plan, so that all is warm, then another one, and advances that.
+// timed writes a plan to warm the server up, then writes a second plan, and advances the second by a step.
 func (w way) timed(c *connection, n int) (t timing, err error) {
 	if err := w.begin(c, plan(0, n)); err != nil {
 		return t, err
@@ -170,7 +168,7 @@ func (w way) timed(c *connection, n int) (t timing, err error) {
 	return t, err
 }
 
-// answered returns how long the answers to calls are.
+// answered returns how many bytes the answers to calls have.
 func answered(calls []call) (bytes int) {
 	for _, c := range calls {
 		bytes += c.bytes

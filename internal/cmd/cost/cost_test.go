@@ -28,7 +28,7 @@ func TestMain(m *testing.M) { os.Exit(programtest.Run(m, &binary, &programtest.T
 
 var root = filepath.Join("..", "..", "..")
 
-// The documents say what the program's own texts cost: a change of them is a change of these.
+// The documents have the current costs of the program's own texts: when the texts change, the documents must.
 func TestDocuments(t *testing.T) {
 	m := checktest.Must(newMeter())(t)
 	measured := checktest.Must(os.ReadFile(filepath.Join(root, results)))(t)
@@ -58,7 +58,7 @@ func holds(t *testing.T, path string, sections []page.Section) {
 	}
 }
 
-// Each client whose model is known to be shown instructions, or not, is one that the server knows.
+// The server knows each client of which instructed says yes or no.
 func TestInstructedClientsAreKnown(t *testing.T) {
 	found := map[string]int{}
 	for _, known := range clients.All() {
@@ -69,7 +69,7 @@ func TestInstructedClientsAreKnown(t *testing.T) {
 	}
 }
 
-// Syncs are those that began in the time, each once.
+// countSyncs counts each sync that began between two times, once.
 func TestCountSyncs(t *testing.T) {
 	trace := []byte(`17 100.000001 fsync(3) = 0
 17 100.500000 fdatasync(4 <unfinished ...>

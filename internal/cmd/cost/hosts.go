@@ -21,8 +21,8 @@ func instructed(client string) string {
 	return "?"
 }
 
-// builtIn is a todo tool that a host has itself, in characters as the host was seen
-// to send them to its model. The schema is 0 where it was not counted.
+// builtIn is a host's own todo tool: the characters of its description and its schema, as the host was seen to send
+// them to its model. A schema of 0 was not counted.
 type builtIn struct {
 	host, tool          string
 	description, schema int
@@ -41,8 +41,7 @@ func builtIns() []builtIn {
 	}
 }
 
-// builtInTable compares the tools that hosts have themselves with the listing of
-// TodoWrite.
+// builtInTable compares the hosts' own todo tools with TodoWrite as todo-mcp lists it.
 func builtInTable(ours listed) string {
 	rows := [][]string{builtIn{"any, with todo-mcp", "`TodoWrite`", utf8.RuneCountInString(ours.Description), utf8.RuneCount(ours.InputSchema)}.cells()}
 	for _, b := range builtIns() {

@@ -29,8 +29,7 @@ func machine(peers string, runs int) (string, error) {
 	return fmt.Sprintf("%s; %s; medians of %d.\n", where, strings.Join(versions, ", "), runs), nil
 }
 
-// packageVersion returns the version of an npm package by a pattern of its
-// package.json.
+// packageVersion returns the version in the one package.json whose path matches a pattern.
 func packageVersion(pattern string) (string, error) {
 	found, err := filepath.Glob(pattern)
 	if err != nil || len(found) != 1 {

@@ -1,17 +1,14 @@
 //go:build linux
 
-// Command cost measures what a todo list costs a model: how much of its context
-// the tool's description, the plans that it writes and the answers that it reads
-// take, in each known client and beside other servers from npm. Of all servers it
-// also measures how fast they start and write, and their memory. It writes the
-// tables of documents.
+// Command cost measures what a todo list costs a model: the part of its context that the tool's description, the plans
+// it writes and the answers it reads take, in each known client and beside other servers from npm. It also measures how
+// fast all these servers start and write, and their memory. It writes the results into tables of documents.
 //
 //	cost [-runs N] ROOT PROGRAM PEERS
 //
-// ROOT is the folder of the repository: in docs/cost.md, docs/compare.md, README.md
-// and RESULTS.md beside this program what stands between marks is replaced.
-// PROGRAM is the todo-mcp binary. PEERS is the folder in which npm installed the
-// others. It needs Linux.
+// ROOT is the folder of the repository: the sections between marks are replaced in docs/cost.md, docs/compare.md,
+// README.md and RESULTS.md beside this program. PROGRAM is the todo-mcp binary. PEERS is the folder in which npm
+// installed the other servers. It needs Linux.
 package main
 
 import (
@@ -51,7 +48,7 @@ func run(root, program, peers string, runs int) error {
 	if err != nil {
 		return err
 	}
-	// Servers run in folders of their own.
+	// Servers run in other folders, so they need absolute paths.
 	program, err1 := filepath.Abs(program)
 	peers, err2 := filepath.Abs(peers)
 	if err := errors.Join(err1, err2); err != nil {

@@ -14,16 +14,16 @@ import (
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
-// sizes are the plans whose writes and answers the table of clients has.
+// sizes returns the numbers of steps of the plans in the table of clients.
 func sizes() []int { return []int{5, 20, 50} }
 
 // costs is what a list costs the model of one client.
 type costs struct {
 	name, sees      string
-	instructed      string // "yes", "no", or "?" where it was not measured
+	instructed      string // from the function instructed: "yes", "no" or "?"
 	listing         amount
 	instructions    amount
-	writes, answers []amount // of plans of the sizes
+	writes, answers []amount // of plans of these sizes, see sizes
 	session         amount   // with listing, and with instructions if shown
 }
 
@@ -32,9 +32,8 @@ func ownProgram(path string, flags ...string) program {
 	return program{command: append([]string{path, "stdio"}, flags...)}
 }
 
-// own measures the todo-mcp binary and returns the sections that depend on its
-// texts alone, so that lists are kept in memory, by document. peers is the table of
-// contenders, as it was measured last: its row of todo-mcp is written anew.
+// own measures the todo-mcp binary, with lists in memory, and returns, by document, the sections that depend on its
+// texts alone. peers is the table of contenders as it was measured last; own renews its row of todo-mcp.
 func (m *meter) own(path, peers string) (map[string][]page.Section, error) {
 	var all []costs
 	for _, r := range readers() {
@@ -67,8 +66,7 @@ func (m *meter) own(path, peers string) (map[string][]page.Section, error) {
 	}, nil
 }
 
-// readers are the clients that the server knows and whose sight was measured,
-// and then unknown ones.
+// readers returns the known clients whose Sight was measured, then two unknown clients.
 func readers() (all []reader) {
 	for _, known := range clients.All() {
 		if known.Sees != "" {
@@ -78,7 +76,7 @@ func readers() (all []reader) {
 	return append(all, unknown(), reader{unknown().name, clients.SeesBoth})
 }
 
-// label returns how people are told which client it is.
+// label returns the name of the client for people.
 func (r reader) label() string {
 	if r.name == unknown().name {
 		return "any other"
@@ -119,7 +117,7 @@ func (m *meter) client(p program, r reader) (c costs, err error) {
 	return c, nil
 }
 
-// clientsTable has a row for all clients of the same figures.
+// clientsTable has one row for all clients with the same figures.
 func clientsTable(all []costs) string {
 	head := []string{"client", "shows its model", "listing:", "instructions:"}
 	for _, what := range []string{"write", "answer"} {
@@ -145,8 +143,7 @@ func clientsTable(all []costs) string {
 	return page.Table(append(head, "session:"), rows)
 }
 
-// ownTool is one of the tools, or some that belong together, and what it takes of
-// a context to keep a plan with it.
+// ownTool is one of our tools, or a group that belongs together, and how much of a context a plan kept with it takes.
 type ownTool struct {
 	name  string
 	flags []string
@@ -154,8 +151,7 @@ type ownTool struct {
 	use
 }
 
-// tools measures all tools for a client that shows the text, the first of them as most
-// clients are listed it.
+// tools measures all our tools for a client that shows its model the text; the first is TodoWrite as listed by default.
 func (m *meter) tools(path string) ([]ownTool, error) {
 	all := []ownTool{
 		{name: "`TodoWrite`", flags: []string{"--tools=TodoWrite"}, way: wholeList()},
@@ -217,13 +213,13 @@ func toolsInShort(all []ownTool) string {
 		fmt.Sprintf("\n`--tools NAME` lists another of the %d, `--tools all` all of them.\n", len(tools.Names()))
 }
 
-// chatCosts says what the list costs a chat, for the page that compares.
+// chatCosts returns the sentence of docs/compare.md on what the list costs a chat.
 func chatCosts(c costs) string {
 	return fmt.Sprintf("**What it costs**: %s tokens of a chat's context for the tool, and %s for each answer to Claude Code ([measured](cost.md)); one process for each client ([its memory](../internal/cmd/bench/RESULTS.md)); no account, no cloud, no telemetry.\n",
 		page.Number(c.listing.tokens), page.Number(c.answers[0].tokens))
 }
 
-// peersTable returns some columns of the table of contenders.
+// peersTable returns the columns of the table of contenders that docs/compare.md shows.
 func peersTable(peers string) string {
 	var rows [][]string
 	for line := range strings.Lines(peers) {
@@ -234,7 +230,7 @@ func peersTable(peers string) string {
 	return page.Table([]string{"server", "tools:", "listing:", "session:"}, rows)
 }
 
-// conclusion says in short what the table of clients says, by the row of Claude Code.
+// conclusion sums up the table of clients by its row of Claude Code.
 func conclusion(c costs) string {
 	last := len(sizes()) - 1
 	return fmt.Sprintf("A chat pays **%s tokens** for having the list, %s more where its client shows the model a server's instructions. A plan of %d steps takes %s tokens to write, and its answer %s to read. "+

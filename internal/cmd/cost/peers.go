@@ -7,12 +7,12 @@ import (
 	"path/filepath"
 )
 
-// contender is a server in the tables that compare several.
+// contender is a server in the tables that compare servers.
 type contender struct {
 	name string
 	program
-	// way returns how a plan is kept with it in one connection; without begin where
-	// that takes a language model of the server's own.
+	// way returns how a plan is kept with the server in one connection. Its begin is nil if the server needs a language
+	// model of its own.
 	way func() way
 }
 
@@ -49,5 +49,5 @@ func contenders(own, folder string) ([]contender, error) {
 	}, nil
 }
 
-// none belongs to a server that cannot make tasks without a language model.
+// none is the way of a server that cannot make tasks without a language model.
 func none() way { return way{} }

@@ -9,8 +9,7 @@ import (
 	"strconv"
 )
 
-// memory is the way of a knowledge graph: an entity for each step, whose status is
-// what was observed of it.
+// memory is the way of a knowledge graph: each step is an entity, and its status is an observation of the entity.
 func memory() way {
 	return way{
 		func(c *connection, items []item) error {

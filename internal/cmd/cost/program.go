@@ -30,11 +30,11 @@ const patience = time.Minute
 type program struct {
 	command []string
 	env     []string
-	// prepare, a command, is run in the folder before; empty for none.
+	// prepare is a command that is run in the folder before the server starts; empty for none.
 	prepare []string
 }
 
-// reader is a client as a server sees it, with what it shows its model.
+// reader is a client: its name for servers, and which parts of results it shows its model.
 type reader struct {
 	name string // in clientInfo
 	sees clients.Sight
@@ -52,11 +52,11 @@ type connection struct {
 	instructions string
 	started      time.Duration // from the start to the answer to initialize
 	calls        []call        // all so far
-	asked        int           // how many requests so far
+	asked        int           // how many requests ask has sent so far
 }
 
-// call is what a model writes to call a tool, and what it is shown of the answer,
-// without what differs from run to run. Bytes is the length of the whole answer.
+// call is a tool's name, the arguments that a model wrote, and the part of the answer that it was shown, both without
+// what differs from run to run. bytes is the length of the whole answer.
 type call struct {
 	tool, wrote, got string
 	bytes            int
@@ -81,7 +81,7 @@ func (p program) start(r reader) (*connection, error) {
 	return c, nil
 }
 
-// prepared prepares a folder.
+// prepared runs prepare in a folder.
 func (p program) prepared(dir string) error {
 	if len(p.prepare) == 0 {
 		return nil
@@ -92,8 +92,7 @@ func (p program) prepared(dir string) error {
 	return nil
 }
 
-// in returns a command in the folder. Its process leads a group, with which what it
-// starts itself ends too.
+// in returns a command that runs in a folder. It leads a process group, so that stop also ends its child processes.
 func (p program) in(dir string, command []string) *exec.Cmd {
 	fill := func(all []string) (filled []string) {
 		for _, s := range all {
@@ -120,7 +119,7 @@ func (c *connection) open(cmd *exec.Cmd) error {
 	}
 	c.process = cmd.Process
 	request := mcp.InitializeRequest{}
-	request.Params.ProtocolVersion = mcp.LATEST_LEGACY_PROTOCOL_VERSION // with initialize, which all servers know
+	request.Params.ProtocolVersion = mcp.LATEST_LEGACY_PROTOCOL_VERSION // it has initialize, which all servers know
 	request.Params.ClientInfo = mcp.Implementation{Name: c.name, Version: "1"}
 	answer, err := c.client.Initialize(ctx, request)
 	if err == nil {
@@ -132,7 +131,7 @@ func (c *connection) open(cmd *exec.Cmd) error {
 func (c *connection) stop() {
 	if c.process != nil {
 		_ = c.client.Close()
-		_ = syscall.Kill(-c.process.Pid, syscall.SIGKILL) // what it left behind
+		_ = syscall.Kill(-c.process.Pid, syscall.SIGKILL) // processes that it left behind
 	}
 	_ = os.RemoveAll(c.dir)
 }
@@ -154,13 +153,13 @@ func (c *connection) ask(method string, params any) (json.RawMessage, error) {
 	return answer.Result, nil
 }
 
-// listed is a tool as a model is told of it.
+// listed is a tool as a server lists it for the model.
 type listed struct {
 	Name, Description string
 	InputSchema       json.RawMessage
 }
 
-// tools returns the tools that the client is listed.
+// tools returns the tools that the server lists to the client.
 func (c *connection) tools() ([]listed, error) {
 	raw, err := c.ask("tools/list", struct{}{})
 	if err != nil {
@@ -181,11 +180,10 @@ func (p program) listed() ([]listed, error) {
 	return c.tools()
 }
 
-// object is JSON that is written without a type of its own.
+// object is a JSON object that has no Go type of its own.
 type object = map[string]any
 
-// call calls a tool and returns what the model is shown of the answer. A result
-// that is an error is one.
+// call calls a tool and returns the part of the answer that the model is shown. A result with isError is an error.
 func (c *connection) call(tool string, args any) (string, error) {
 	wrote, err := json.Marshal(args)
 	if err != nil {
@@ -215,8 +213,8 @@ func (c *connection) call(tool string, args any) (string, error) {
 	return got, nil
 }
 
-// memory returns how many bytes of memory the server has now, with the processes
-// that it started. What several of them share counts for each.
+// memory returns how many bytes of memory the server has now, with the processes that it started. Memory that processes
+// share counts for each of them.
 func (c *connection) memory() (bytes uint64, err error) {
 	all, err := procfs.AllProcs()
 	if err != nil {
@@ -225,7 +223,7 @@ func (c *connection) memory() (bytes uint64, err error) {
 	for _, p := range all {
 		stat, err := p.Stat()
 		if err != nil || stat.PGRP != c.process.Pid {
-			continue // it has ended, or is another's
+			continue // it has ended, or is not of the server's group
 		}
 		bytes += uint64(stat.ResidentMemory())
 	}

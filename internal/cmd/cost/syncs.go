@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// syncs returns how often a contender asks the kernel to put a file on the disk
-// while it writes a plan of ten steps, and while it advances that: what is not
-// synced may be lost with the power. "?" without strace.
+// syncs returns how often a contender asks the kernel to put a file on the disk while it writes a plan of ten steps,
+// and while it advances the plan: data that is not synced may be lost with the power. It returns "?" without strace or
+// [way.begin].
 func (c contender) syncs() (synced [2]string, err error) {
 	if _, err := exec.LookPath("strace"); err != nil || c.way().begin == nil {
 		return [2]string{"?", "?"}, nil
@@ -35,7 +35,7 @@ func (c contender) syncs() (synced [2]string, err error) {
 	return [2]string{countSyncs(data, t.began, t.written), countSyncs(data, t.written, t.advanced)}, err
 }
 
-// traced is [way.timed] on a server that it starts and stops.
+// traced starts a server, calls [way.timed] for ten steps and stops it.
 func (w way) traced(p program) (t timing, err error) {
 	running, err := p.start(unknown())
 	if err != nil {
@@ -45,13 +45,13 @@ func (w way) traced(p program) (t timing, err error) {
 	return w.timed(running, 10)
 }
 
-// countSyncs counts the calls between two times in what strace wrote: lines as
+// countSyncs counts the calls that began between two times in the output of strace, with lines such as
 // `1234 1763768000.123456 fsync(12) = 0`.
 func countSyncs(trace []byte, from, to time.Time) string {
 	n := 0
 	for line := range strings.Lines(string(trace)) {
 		fields := strings.Fields(line)
-		if len(fields) < 3 || !strings.Contains(fields[2], "(") { // the end of a call that another interrupted
+		if len(fields) < 3 || !strings.Contains(fields[2], "(") { // no call, or the end of one that another interrupted
 			continue
 		}
 		at, err := strconv.ParseFloat(fields[1], 64)

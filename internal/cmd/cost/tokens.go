@@ -15,7 +15,7 @@ import (
 // meter counts what texts take of a model's context.
 type meter struct {
 	codec tokenizer.Codec
-	err   error // the first failure to count; amounts after it are worth nothing
+	err   error // the first failure to count; amounts after it are wrong
 }
 
 func newMeter() (*meter, error) {
@@ -26,7 +26,7 @@ func newMeter() (*meter, error) {
 // amount is what texts take of a model's context.
 type amount struct{ tokens, characters int }
 
-// of returns what some texts take, each counted by itself.
+// of returns what texts take together, each counted by itself.
 func (m *meter) of(texts ...string) (a amount) {
 	for _, text := range texts {
 		n, err := m.codec.Count(text)
@@ -59,14 +59,13 @@ func (a amount) plus(b amount) amount {
 	return amount{a.tokens + b.tokens, a.characters + b.characters}
 }
 
-// quarter returns the characters by four, the usual estimate of tokens.
+// quarter returns a fourth of the characters, the usual estimate of tokens.
 func (a amount) quarter() int { return (a.characters + 3) / 4 }
 
-// uuid is the pattern of ids as peers make them.
+// uuid is the pattern of ids that other servers make.
 const uuid = `[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`
 
-// settled returns a text with what differs from run to run replaced by what does
-// not: ids, times, and the folder in which it was measured.
+// settled returns a text with constants for the parts that differ from run to run: ids, times and the server's folder.
 func settled(text, dir string) string {
 	text = strings.ReplaceAll(text, dir, "/home/ann/shop")
 	for pattern, same := range map[string]string{

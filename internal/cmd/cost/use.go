@@ -4,17 +4,16 @@ package main
 
 import "github.com/todo-mcp/todo-mcp/internal/cmd/page"
 
-// use is what it takes of a context to keep a plan of ten steps with a server, in a
-// client that shows the text.
+// use is how much of a context it takes to keep a plan of ten steps with a server, for a client that shows the text.
 type use struct {
 	tools                 int
 	listing, instructions amount
-	began, wasBegun       amount // what the model writes, and is shown, when it begins
+	began, wasBegun       amount // what the model writes, and is shown, when it begins the plan
 	advanced, wasAdvanced amount // the same for one update
-	session               amount // listing, and all that is written and shown in one
+	session               amount // listing, and all that is written and shown in a session
 }
 
-// use measures a server, with which a plan is kept in some way.
+// use measures a server with which a plan is kept in the given way.
 func (m *meter) use(p program, w way) (u use, err error) {
 	c, err := p.start(unknown())
 	if err != nil {
@@ -41,7 +40,7 @@ func useHead() []string {
 	return []string{"tools:", "listing:", "plan, written:", "plan, read:", "update, written:", "update, read:", "session:"}
 }
 
-// cells returns the tokens of a row.
+// cells returns the cells of a row: the number of tools, then tokens.
 func (u use) cells() []string {
 	cells := []string{page.Number(u.tools), page.Number(u.listing.tokens)}
 	for _, a := range []amount{u.began, u.wasBegun, u.advanced, u.wasAdvanced, u.session} {

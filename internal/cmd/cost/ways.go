@@ -11,8 +11,7 @@ import (
 
 // way is how a model keeps a plan with the tools of a server.
 type way struct {
-	// begin writes a plan, with its first step in progress. The one before is over,
-	// or is left.
+	// begin writes a plan, with its first step in progress. A previous plan is finished, or is abandoned.
 	begin func(c *connection, items []item) error
 	// advance completes a step and begins the next, if there is one. Steps count
 	// from 0.
@@ -32,9 +31,9 @@ func wayOf(tool string) way {
 	return wholeList()
 }
 
-// wholeList writes the plan with the first listed tool that takes all items in one call. The tool's schema says how
-// an item is written: a required number is the item's place; the first three values of status mean pending, in
-// progress and completed; of any other choice, such as a priority, it takes the middle value.
+// wholeList writes the plan with the first listed tool, which takes all items in one call. The tool's schema says how
+// an item is written: a required number is the item's place; the first three values of status mean pending, in progress
+// and completed; of any other choice, such as a priority, it takes the middle value.
 func wholeList() way {
 	write := func(c *connection, items []item, now int) error {
 		tools, err := c.tools()
@@ -58,7 +57,7 @@ func wholeList() way {
 	}
 }
 
-// arguments returns items as a list's schema wants them; the one at now is in progress.
+// arguments returns items in the form of a list's schema; the item with the index now is in progress.
 func arguments(list field, items []item, now int) []object {
 	todos := make([]object, len(items))
 	for i, step := range items {
@@ -82,7 +81,7 @@ func arguments(list field, items []item, now int) []object {
 	return todos
 }
 
-// field is what a schema says of an argument, or of a field of its items.
+// field is the schema of an argument, or of a field of the argument's items.
 type field struct {
 	Type  any
 	Enum  []string
@@ -92,7 +91,7 @@ type field struct {
 	}
 }
 
-// todoPatch is the way of todo_write: an update names what changes by ids.
+// todoPatch is the way of todo_write: an update has only the items that change, by id.
 func todoPatch() way {
 	return way{
 		func(c *connection, items []item) error {
@@ -115,7 +114,7 @@ func todoPatch() way {
 	}
 }
 
-// tasks is the way of Claude Code's task tools. Numbers go on from plan to plan.
+// tasks is the way of Claude Code's task tools. Task numbers continue from plan to plan.
 func tasks() way {
 	created := 0
 	set := func(c *connection, number int, status string) error {
@@ -134,8 +133,8 @@ func tasks() way {
 	}, set, "completed", "in_progress")
 }
 
-// todoWriteIDs is the way of TodoWrite with --item-ids: an update has only the items
-// that change. Numbers go on from plan to plan.
+// todoWriteIDs is the way of TodoWrite with --item-ids: an update has only the items that change. Item ids continue
+// from plan to plan.
 func todoWriteIDs() way {
 	w := wholeList()
 	begin, created := w.begin, 0
@@ -155,9 +154,8 @@ func todoWriteIDs() way {
 	return w
 }
 
-// stepwise is the way of tools that change one step with a call. create writes a
-// plan and returns the number of its first step; set changes the status of the step
-// with a number.
+// stepwise is the way of tools that change one step a call. The function create writes a plan and returns the number of
+// its first step; set changes the status of the step with a number to done or doing.
 func stepwise(create func(c *connection, items []item) (first int, err error), set func(c *connection, number int, status string) error, done, doing string) way {
 	first := 0
 	return way{
@@ -174,8 +172,7 @@ func stepwise(create func(c *connection, items []item) (first int, err error), s
 	}
 }
 
-// createTodos is the way of create_todos with update_todo. Numbers go on from plan to
-// plan.
+// createTodos is the way of create_todos with update_todo. Item ids continue from plan to plan.
 func createTodos() way {
 	created := 0
 	set := func(c *connection, number int, status string) error {
@@ -196,9 +193,8 @@ func createTodos() way {
 	}, set, "completed", "running")
 }
 
-// session keeps three plans of ten steps, one after the other: thirty updates. It
-// returns how many calls there were when the first plan was begun, and after its
-// first update.
+// session keeps three plans of ten steps, one after the other: thirty updates. It returns how many calls there were
+// after the first plan was written, and after its first update.
 func (w way) session(c *connection) (begun, advanced int, err error) {
 	for number := range 3 {
 		items := plan(number, 10)

@@ -1,14 +1,13 @@
 //go:build linux
 
-// Command growth shows what becomes of a store in use: it writes the lists of a developer,
-// day by day, lets retention remove what it removes by default, and then measures the
-// program on what is left. A day is as short as its writes: what settings say in days is
-// scaled.
+// Command growth shows how a store in use grows: it writes the lists of a developer, day by day, under the default
+// retention, and then measures the program on the lists that are left. A simulated day takes the time in -day, or
+// longer if its writes do; retention times are scaled to it.
 //
 //	growth [-days N] [-lists N] [-day D] PROGRAM
 //
-// Each day has lists of 15 revisions and ten items; of a hundred lists ten are left open, and
-// a person looked at three. It ends with an error when one of these is gone.
+// Lists have 15 revisions and ten items. Of a hundred lists ten are left open, and a person looked at three; the
+// command fails if one of these three is gone.
 package main
 
 import (
@@ -27,9 +26,9 @@ import (
 
 const (
 	revisions, items = 15, 10
-	// finishedFor is for how many days a finished list stays by default.
+	// finishedFor is how many days a finished list stays by default.
 	finishedFor = 90
-	// perProcess is how many lists a process begins: a client starts one for each chat.
+	// perProcess is how many lists a process begins: a client starts a process for each chat.
 	perProcess = 10
 )
 
@@ -115,7 +114,7 @@ func write(file string, first, lists int, keep board.Keep) (looked int, err erro
 	return looked, store.Close()
 }
 
-// snapshot returns a revision of a list: each one goes on by a step.
+// snapshot returns a revision of list n: with each revision the plan moves on.
 func snapshot(id string, n int, revision int64) todo.Snapshot {
 	s := todo.Snapshot{Revision: revision, Updated: time.Now(), LastID: items, Writer: todo.Writer{Client: "claude-code", Variant: "TodoWrite"},
 		List: todo.List{ID: id, Conversation: "chat:" + id, Client: "claude-code", Workspace: fmt.Sprint("/home/ada/src/project", n%12), Created: time.Now()}}
@@ -140,8 +139,8 @@ func snapshot(id string, n int, revision int64) todo.Snapshot {
 	return s
 }
 
-// report prints the size of a store, checks that what a person looked at is there, and
-// returns how many lists are.
+// report prints the size of a store, checks that no list that a person looked at is gone, and returns the number of
+// lists.
 func report(file string, day, begun, looked int) (lists int, err error) {
 	store, err := sqlite.Open(file, board.Keep{})
 	if err != nil {

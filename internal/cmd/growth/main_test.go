@@ -9,7 +9,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
-// BAD-INPUT 65: in a year the finished lists that nobody looked at go; every command still answers.
+// BAD-INPUT 65: finished lists that nobody looked at go after 90 days; every command still answers.
 func TestGrowth(t *testing.T) {
 	const days, lists = 120, 1
 	left, err := run(programtest.Build(t), days, lists, 10*time.Millisecond)

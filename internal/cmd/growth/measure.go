@@ -17,9 +17,9 @@ import (
 	"time"
 )
 
-// runCommands prints a table of what commands take on a store.
+// runCommands prints a table of the time and memory that commands take on a store.
 func runCommands(program, file, folder string) error {
-	// A process counts as its own the most memory that the one which began it had.
+	// A new process's peak memory includes that of its parent, so this process resets its own.
 	debug.FreeOSMemory()
 	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
 		return err
@@ -58,7 +58,7 @@ func runCommands(program, file, folder string) error {
 	return nil
 }
 
-// serve prints what a server takes on a store: until it answers, and for the board.
+// serve prints the time and memory of a server on a store: to start, and for the board and /api/lists.
 func serve(program, file, folder string) error {
 	cmd := exec.Command(program, "serve", "--addr", "127.0.0.1:0", "--store", "sqlite:"+file)
 	cmd.Env = append(os.Environ(), "HOME="+folder)

@@ -2,8 +2,7 @@
 // contains into a folder: of the modules it links on each system that `make cross`
 // builds for, and of Go.
 //
-// The texts come from the module cache and the Go distribution. Nothing is
-// downloaded but modules that are not there yet.
+// The texts come from the module cache and the Go distribution. Only modules that the cache lacks are downloaded.
 package main
 
 import (
@@ -36,19 +35,19 @@ func main() {
 	}
 }
 
-// systems are those that the binary is built for.
+// systems returns the systems that the binary is built for.
 func systems() []string { return []string{"linux", "darwin", "windows"} }
 
-// legal matches the names of files that a licence may ask to be passed on.
+// legal matches the names of files that a licence may require to be passed on.
 var legal = regexp.MustCompile(`(?i)^(licen[cs]e|copying|copyright|notice|patents|unlicense)`)
 
 // source is a folder of a module or of Go with the texts of one licence.
 type source struct{ name, version, root string }
 
-// collect returns the files of the folder, by their slash-separated paths in it.
-// root is the folder of this module, whose main package is the binary.
+// collect returns the files to write, by their slash-separated paths in the folder INTO. root is the folder of this
+// module, whose main package is the binary.
 func collect(ctx context.Context, root string) (map[string][]byte, error) {
-	folders := make(map[source]map[string]bool) // folders of linked packages in it
+	folders := make(map[source]map[string]bool) // for each source, the folders of its linked packages
 	for _, system := range systems() {
 		out, err := run(ctx, root, system, "list", "-deps", "-f", "{{with .Module}}{{if not (or .Main .Replace)}}{{.Path}}\t{{.Version}}\t{{.Dir}}\t{{$.Dir}}{{end}}{{end}}", ".")
 		if err != nil {
@@ -57,7 +56,7 @@ func collect(ctx context.Context, root string) (map[string][]byte, error) {
 		for line := range strings.Lines(out) {
 			f := strings.Split(strings.TrimSpace(line), "\t")
 			if len(f) != 4 {
-				continue // of the standard library or of this module, or replaced by a folder of it
+				continue // a package of the standard library or of this module, or of a replaced module
 			}
 			s := source{f[0], f[1], f[2]}
 			if folders[s] == nil {
@@ -87,8 +86,8 @@ func collect(ctx context.Context, root string) (map[string][]byte, error) {
 	return files, nil
 }
 
-// texts returns the legal files of a module: in its root, in the folders of the
-// packages that are linked, and between. An error says that there are none.
+// texts returns the legal files of a module: in its root, in the folders of the linked packages, and in folders
+// between. It fails if there are none.
 func (s source) texts(packages map[string]bool) (map[string][]byte, error) {
 	files := make(map[string][]byte)
 	read := make(map[string]bool)
@@ -126,7 +125,7 @@ func (s source) texts(packages map[string]bool) (map[string][]byte, error) {
 	return files, nil
 }
 
-// run returns the output of a go command for a system; empty is this one.
+// run returns the output of a go command for a system; an empty system is this one.
 func run(ctx context.Context, dir, system string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")

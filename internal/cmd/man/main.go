@@ -24,8 +24,8 @@ func main() {
 	}
 }
 
-// write writes a page for the program and one for each command. Their date is the one of
-// SOURCE_DATE_EPOCH, so that a release has the same pages again.
+// write writes a page for the program and one for each command. Their date is SOURCE_DATE_EPOCH, so that a release can
+// be built again with the same pages.
 func write(folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err

@@ -9,8 +9,7 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// Machine says when and on which machine something was measured, as the beginning of
-// a sentence.
+// Machine returns the beginning of a sentence, which says when and on which machine something was measured.
 func Machine() (string, error) {
 	fs, err := procfs.NewDefaultFS()
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package page writes the parts of documents that are measured.
+// Package page writes the measured parts of documents.
 package page
 
 import (
@@ -15,7 +15,7 @@ func (s Section) marks() (begin, end string) {
 	return "<!-- " + s.Name + " -->\n", "<!-- /" + s.Name + " -->\n"
 }
 
-// Put returns a document with the section in place of what was there, and that.
+// Put returns a document with the section's text replaced, and the text that it replaced.
 func (s Section) Put(document string) (changed, was string, err error) {
 	begin, end := s.marks()
 	before, rest, ok := strings.Cut(document, begin)
@@ -41,8 +41,7 @@ func Write(path string, sections []Section) error {
 	return os.WriteFile(path, []byte(document), 0o644)
 }
 
-// Table returns a table in markdown; the columns after the first are of numbers
-// where head ends in a colon.
+// Table returns a table in Markdown. A column whose head ends in a colon is aligned right, for numbers.
 func Table(head []string, rows [][]string) string {
 	rule := make([]string, len(head))
 	for i, name := range head {
@@ -58,7 +57,7 @@ func Table(head []string, rows [][]string) string {
 	return text
 }
 
-// Number returns a number with a comma before each three digits.
+// Number returns a number with commas between groups of three digits.
 func Number(n int) string {
 	if n < 1000 {
 		return fmt.Sprint(n)

@@ -6,7 +6,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/cmd/page"
 )
 
-// A section replaces what stood between its marks and nothing else.
+// Put replaces the text between a section's marks and nothing else.
 func TestSections(t *testing.T) {
 	got, was, err := page.Section{Name: "b", Text: "new\n"}.Put("before\n<!-- b -->\nold\n<!-- /b -->\nafter\n")
 	if want := "before\n<!-- b -->\nnew\n<!-- /b -->\nafter\n"; err != nil || got != want || was != "old\n" {

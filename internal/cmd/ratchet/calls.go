@@ -16,15 +16,14 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/cli"
 )
 
-// call is a request to a server. It can be made again and again, and each time the server
-// has the same to do.
+// call is a request to a server that can be repeated, with the same work for the server each time.
 type call struct {
 	name   string
-	before func(n int) error // what comes before the n-th call, and is not counted; nil for nothing
+	before func(n int) error // prepares the n-th call, uncounted; nil for nothing
 	do     func(n int) error // makes the n-th call
 }
 
-// calls returns what a server is asked for all day.
+// calls returns the requests that a server gets most often.
 func (s *site) calls() []call {
 	write := func(n int) error { return s.tool(plan(n)) }
 	last := func(int) error { return s.tool(plan(made - 1)) }
@@ -39,15 +38,14 @@ func (s *site) calls() []call {
 	}
 }
 
-// site is the program as `serve` runs it on a new SQLite file, and a client's session with
-// a list.
+// site is a `serve` that runs on a new SQLite file, with a client's session that has a list.
 type site struct {
 	url, session, list string
 	stop               func() error
 }
 
-// serve starts the program in this process and begins the list, and one that mirrors the
-// list of a host's own, whose hooks are told.
+// serve runs the command serve in this process. It begins the session's list, and a second list that mirrors the list
+// of a host's own todo tool, as the host's hooks report it.
 func serve() (s *site, err error) {
 	folder, err := os.MkdirTemp("", "ratchet")
 	if err != nil {
@@ -75,7 +73,7 @@ func serve() (s *site, err error) {
 	return s, nil
 }
 
-// begin begins the session and the lists.
+// begin opens the session and begins both lists.
 func (s *site) begin() error {
 	_, err := s.ask(http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"tester","version":"1"}}}`)
 	if err == nil {
@@ -123,7 +121,7 @@ func (s *site) tool(arguments string) error {
 	return err
 }
 
-// hook has the host tell an event of its chat.
+// hook posts an event of the host's chat. more is further JSON fields of the event, each after a comma.
 func (s *site) hook(name, more string) error {
 	_, err := s.ask(http.MethodPost, "/hook", `{"session_id":"chat","cwd":"/home/ada/parser","hook_event_name":"`+name+`"`+more+`}`)
 	return err
@@ -131,14 +129,14 @@ func (s *site) hook(name, more string) error {
 
 func (s *site) prompt(int) error { return s.hook("UserPromptSubmit", `,"prompt":"Go on"`) }
 
-// edit has a person complete an item, or take that back.
+// edit completes an item as a person does; for an even n it sets the item back to pending.
 func (s *site) edit(n int) error {
 	_, err := s.ask(http.MethodPost, "/lists/"+s.list+"/edit", fmt.Sprintf(`{"do":"status","id":"1","status":%q}`, []string{"pending", "completed"}[n%2]))
 	return err
 }
 
-// ask sends a request and returns the answer. The first answer that names a session is of
-// the one in which all further calls are made.
+// ask sends a request and returns the answer. Later requests to /mcp go on in the session that the answer names, if it
+// names any.
 func (s *site) ask(method, path, body string) ([]byte, error) {
 	r, err := http.NewRequest(method, s.url+path, strings.NewReader(body))
 	if err != nil {

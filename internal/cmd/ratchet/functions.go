@@ -19,18 +19,18 @@ import (
 	"time"
 )
 
-// A call is made so often before it is counted, and so often while it is; then a function
-// counts that every one of these passed. So what runs beside them by its own clock does not.
+// Each call is made warm times uncounted, then counted times. A function counts only if it ran in each of the counted
+// calls, so that functions of the program's own timers do not count.
 const (
 	warm, counted = 4, 6
 	made          = warm + counted
 )
 
-// function is a function or method of the program. A literal in it is part of it.
+// function is a named function or method of the program, with the function literals in it.
 type function struct{ pkg, name string }
 
-// countCalls returns the functions that each call passes, by its name. It works in a program
-// that was built to count them (`make functions`).
+// countCalls returns the functions that run in each call, by the call's name. It needs a program that was built to
+// count functions (`make functions`).
 func countCalls(root string) (passed map[string][]function, err error) {
 	s, err := serve()
 	if err != nil {
@@ -51,7 +51,7 @@ func countCalls(root string) (passed map[string][]function, err error) {
 	return passed, nil
 }
 
-// passes makes a call as often as is counted, and returns what each time was passed.
+// passes makes a call [made] times, and returns the functions that ran in every counted one.
 func (p *program) passes(c call) (every map[function]bool, err error) {
 	for n := range made {
 		if c.before != nil {
@@ -87,8 +87,8 @@ func (p *program) passes(c call) (every map[function]bool, err error) {
 	return every, nil
 }
 
-// rest waits until no further function was passed for ten milliseconds: each that was makes
-// the counters longer.
+// rest waits until no further function has run for ten milliseconds. Each function that runs for the first time makes
+// the written counters longer.
 func rest() error {
 	before := 0
 	for range 100 {
@@ -105,19 +105,19 @@ func rest() error {
 	return errors.New("the program does not come to rest")
 }
 
-// program finds the functions of places in the code.
+// program finds the function at a line of the code.
 type program struct {
 	root  string
 	files map[string][]extent // by the path of a file
 }
 
-// extent is where a function is in its file.
+// extent is a function and the lines of its file that it takes.
 type extent struct {
 	function
 	first, last int // lines
 }
 
-// hit returns the functions that were passed since the counters were cleared.
+// hit returns the functions that ran since the counters were cleared.
 func (p *program) hit() (map[function]bool, error) {
 	folder, err := os.MkdirTemp("", "ratchet")
 	if err != nil {
@@ -137,8 +137,8 @@ func (p *program) hit() (map[function]bool, error) {
 	}
 	defer f.Close()
 	hit := make(map[function]bool)
-	// A line is github.com/todo-mcp/todo-mcp/server/call.go:12.34,15.2 3 1: a block from line 12 to 15 with 3
-	// statements, passed once.
+	// The line github.com/todo-mcp/todo-mcp/server/call.go:12.34,15.2 3 1 means that the block from line 12 to line 15,
+	// with 3 statements, ran once.
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		path, block, ok := strings.Cut(lines.Text(), ".go:")
 		path, ours := strings.CutPrefix(path, "github.com/todo-mcp/todo-mcp/")
@@ -159,8 +159,7 @@ func (p *program) hit() (map[function]bool, error) {
 	return hit, nil
 }
 
-// at returns the function in which a line is. A literal outside of every function counts by
-// itself.
+// at returns the function at a line of a file. A literal outside of every function counts as a function of its own.
 func (p *program) at(path string, line int) (function, error) {
 	if p.files[path] == nil {
 		read, err := extents(p.root, path)
@@ -177,7 +176,7 @@ func (p *program) at(path string, line int) (function, error) {
 	return function{filepath.Dir(path), fmt.Sprintf("%s:%d", filepath.Base(path), line)}, nil
 }
 
-// extents returns the functions of a file.
+// extents returns the functions of a file and their lines.
 func extents(root, path string) (all []extent, err error) {
 	files := token.NewFileSet()
 	parsed, err := parser.ParseFile(files, filepath.Join(root, path), nil, 0)
@@ -198,7 +197,7 @@ func extents(root, path string) (all []extent, err error) {
 	return all, nil
 }
 
-// receiver returns the name of a method's type.
+// receiver returns the name of the type t of a method's receiver.
 func receiver(t ast.Expr) string {
 	switch t := t.(type) {
 	case *ast.StarExpr:

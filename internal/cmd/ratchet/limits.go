@@ -11,7 +11,7 @@ import (
 type limit struct {
 	name  string
 	limit int
-	aim   string // what is asked in the end, or -
+	aim   string // the number that the project wants in the end, or - for none
 	how   string // how it is counted
 }
 
@@ -48,7 +48,7 @@ func (l limit) judge(count int) error {
 	return nil
 }
 
-// lowered returns the text of the limits with each number in it that is below its limit.
+// lowered returns the text of the limits, where each count below its limit replaces that limit.
 func lowered(text string, limits []limit, counts map[string]int) string {
 	for _, l := range limits {
 		if count, ok := counts[l.name]; ok && count < l.limit {

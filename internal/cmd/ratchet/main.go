@@ -1,15 +1,13 @@
-// Command ratchet counts what of this repository may only shrink: lines, packages, words, and
-// the functions that a call passes. It compares the numbers with their limits in
-// testdata/ratchet.txt, prints all, and ends non-zero where one is over its limit, or so far
-// below that the limit is to be lowered.
+// Command ratchet counts what may only shrink in this repository: lines, packages, bytes, words, and the functions that
+// run in a call of the server. It prints each count beside its limit in testdata/ratchet.txt. It ends non-zero if a
+// count is over its limit, or so far below that the limit must be lowered.
 //
 //	ratchet [-lower] ROOT [FOLDER]
 //
-// ROOT is the repository. -lower writes lower limits where a number is below. The functions of
-// each call are listed in FOLDER. They are counted if the program was built for it, as by
-// `make functions`, which `make test` runs; `go run -C internal/cmd ./ratchet ../..` counts the
-// rest in a second. This is no test of Go's, which would not run again when only files outside
-// of its module changed.
+// ROOT is the repository. -lower lowers the limits of counts that are below them, and ends with 0 whatever the counts
+// are. The functions of each call are written to FOLDER. They are counted only by a program that was built for it, as
+// by `make functions`, which `make test` runs; `go run -C internal/cmd ./ratchet ../..` counts the rest in a second.
+// ratchet is not a Go test, because `go test` would not run it again when only files outside of its module changed.
 package main
 
 import (
@@ -75,7 +73,7 @@ func run(root, folder string, lower bool) error {
 	return wrong
 }
 
-// addCalls counts the functions of calls, and lists them in a folder, unless that is empty.
+// addCalls counts the functions that run in each call, and lists them by call in folder, unless folder is empty.
 func addCalls(counts map[string]int, root, folder string) error {
 	passed, err := countCalls(root)
 	if err != nil {
@@ -93,7 +91,7 @@ func addCalls(counts map[string]int, root, folder string) error {
 	return err
 }
 
-// listing returns functions as text, by package.
+// listing returns functions as text, grouped by package.
 func listing(functions []function) string {
 	var b strings.Builder
 	pkg := ""

@@ -9,8 +9,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 )
 
-// A number over its limit is refused with what to do, one well below asks for a lower limit,
-// and lowering writes that alone.
+// A count over its limit is refused with advice; a count more than one percent below asks for a lower limit; lowered
+// changes only limits that are too high.
 func TestLimits(t *testing.T) {
 	const text = "# name limit aim how\n\ngo    1000  900 lines\ntests 10    -   lines\n"
 	limits, err := parse(text)
@@ -35,7 +35,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// Code that ships, code for tests and tests are told apart, without git, too.
+// countTree counts shipped code, helpers and tests separately, in a folder without git.
 func TestCount(t *testing.T) {
 	root := t.TempDir()
 	for file, text := range map[string]string{

@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// countTree counts the lines, packages, bytes and words of a repository, by the names of
-// testdata/ratchet.txt.
+// countTree counts the lines, packages, bytes and words of a repository, under the names that testdata/ratchet.txt has.
 func countTree(root string) (map[string]int, error) {
 	files, err := files(root)
 	if err != nil {
@@ -24,7 +23,7 @@ func countTree(root string) (map[string]int, error) {
 		}
 		text, err := os.ReadFile(filepath.Join(root, file))
 		if os.IsNotExist(err) {
-			continue // removed, and git was not told yet
+			continue // removed, but still in the index of git
 		} else if err != nil {
 			return nil, err
 		}
@@ -56,14 +55,14 @@ func countTree(root string) (map[string]int, error) {
 	return counts, nil
 }
 
-// ships reports whether the code in a folder is in the program. Else it is for tests, whose
-// packages end in "test", or for developers.
+// ships reports whether the code in a folder is part of the program. Other code is for tests (a folder whose name ends
+// in "test", and internal/windows) or for developers (internal/cmd).
 func ships(folder string) bool {
 	return !strings.HasSuffix(folder, "test") && folder != "internal/windows" && !strings.HasPrefix(folder+"/", "internal/cmd/")
 }
 
-// files returns the paths of what is in a repository, as git would have it; without git, of
-// what is in its folder.
+// files returns the paths of the files in a repository that git does not ignore. Without git it returns the paths of
+// all files but those in node_modules and hidden folders.
 func files(root string) (all []string, err error) {
 	list := exec.Command("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	list.Dir = root

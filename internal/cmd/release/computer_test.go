@@ -25,7 +25,7 @@ import (
 type registry struct {
 	url string
 	mu  sync.Mutex
-	// packages are the documents of packages by name, archives those that were fetched.
+	// packages has the documents of packages by name, archives the names of the packages that were fetched.
 	packages map[string]map[string]any
 	archives []string
 }
@@ -89,7 +89,7 @@ type computer struct {
 func newComputer(t *testing.T, registry string) computer {
 	home := t.TempDir()
 	return computer{t, home, []string{
-		// npm looks for programs that are there already below its prefix
+		// npm looks below its prefix for programs that are installed already
 		"HOME=" + home, "PATH=" + os.Getenv("PATH"), "npm_config_prefix=" + filepath.Join(home, "npm"), "npm_config_registry=" + registry, "npm_config_update_notifier=false", "npm_config_audit=false", "npm_config_fund=false",
 	}}
 }
@@ -97,7 +97,7 @@ func newComputer(t *testing.T, registry string) computer {
 func (c computer) command(args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(c.t.Context(), args[0], args[1:]...)
 	cmd.Dir, cmd.Env = c.home, c.env
-	// ends what it has started as well, if it ends before
+	// Cancel kills the command's children, too
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	return cmd

@@ -18,11 +18,11 @@ import (
 	"time"
 )
 
-// file is one of an archive, by its slash-separated path there.
+// file is a file of an archive. Its name is the slash-separated path in the archive.
 type file struct {
 	name string
 	data []byte
-	// isProgram is whether it can be run.
+	// isProgram is whether the file is executable.
 	isProgram bool
 }
 
@@ -33,11 +33,11 @@ func (f file) mode() int64 {
 	return 0o644
 }
 
-// modified is when every file of an archive was changed, as npm has it in its own.
+// modified returns the modification time of every file in an archive, the same that npm uses.
 func modified() time.Time { return time.Date(1985, 10, 26, 8, 15, 0, 0, time.UTC) }
 
-// read returns the files of a folder of the repository, or one file, below a path of an
-// archive.
+// read returns the file, or the files of the folder, at the path from in the repository. In the archive they are below
+// the path into.
 func (r release) read(from, into string) (files []file, err error) {
 	from = filepath.Join(r.root, filepath.FromSlash(from))
 	err = filepath.WalkDir(from, func(name string, e fs.DirEntry, err error) error {
@@ -52,7 +52,7 @@ func (r release) read(from, into string) (files []file, err error) {
 	return files, err
 }
 
-// license returns the licence, and the licences of what the binary contains.
+// license returns the file LICENSE and, withBinary, the licences of the code in the binary.
 func (r release) license(withBinary bool) ([]file, error) {
 	files, err := r.read("LICENSE", "LICENSE")
 	if err != nil || !withBinary {
@@ -62,9 +62,9 @@ func (r release) license(withBinary bool) ([]file, error) {
 	return append(files, others...), err
 }
 
-// binary returns the one that GoReleaser has built for a platform of Go: its folders are
-// named todo-mcp_SYSTEM_PROCESSOR, with the processor's variant, and todo-mcp-macos for
-// the one that is for all of them there.
+// binary returns, under a name, the program that GoReleaser has built for goos and goarch. GoReleaser's folders are
+// named todo-mcp_SYSTEM_PROCESSOR with the processor's variant, and todo-mcp-macos_darwin_all for the universal program
+// of macOS.
 func (r release) binary(goos, goarch, name string) (file, error) {
 	pattern := filepath.Join(r.dist, "todo-mcp*_"+goos+"_"+goarch+"*", path.Base(name))
 	found, err := filepath.Glob(pattern)
@@ -78,7 +78,7 @@ func (r release) binary(goos, goarch, name string) (file, error) {
 	return file{name, data, true}, err
 }
 
-// tarball returns files as a gzipped tar archive, below a folder.
+// tarball returns a gzipped tar archive with files below a folder.
 func tarball(folder string, files []file) ([]byte, error) {
 	var out bytes.Buffer
 	z, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
@@ -99,7 +99,7 @@ func tarball(folder string, files []file) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// zipped returns files as a zip archive that keeps which of them can be run.
+// zipped returns a zip archive with files, which keeps their executable bits.
 func zipped(files []file) ([]byte, error) {
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)
@@ -123,7 +123,7 @@ func sorted(files []file) []file {
 	return slices.SortedFunc(slices.Values(files), func(a, b file) int { return strings.Compare(a.name, b.name) })
 }
 
-// write writes a file below the folder of the release.
+// write writes a file below r.dist.
 func (r release) write(name string, data []byte) error {
 	name = filepath.Join(r.dist, filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {

@@ -1,15 +1,14 @@
-// Command release makes, of the binaries that GoReleaser has built, what it has no room
-// for: the packages for npm, the bundle for desktop clients, the entry of the MCP
-// Registry, the plugins of clients, the Helm chart and the shells' completions.
+// Command release makes what GoReleaser cannot, from the binaries that GoReleaser has built: the packages for npm, the
+// bundle for desktop clients, the entry of the MCP Registry, the plugins of clients, the Helm chart and the shells'
+// completions.
 //
 //	release [flags] DIST
 //
-// It is a hook of .goreleaser.yaml. All that it writes is below DIST: what is
-// published as it is, and in share/ what goes into archives and packages. The same
-// binaries and flags make the same bytes, on any machine.
+// It is a hook of .goreleaser.yaml. It writes only below DIST: files that are published as they are, and in share/
+// files for archives and packages. The same binaries and flags make the same bytes, on any machine.
 //
-// What it writes is made of templates in packaging/. They stand for the version by
-// 0.0.0 and for what else a release decides by a word in capitals (see [values]).
+// Its templates are in packaging/. In a template 0.0.0 stands for the version, and a word in capitals, such as OWNER,
+// for another value of the release (see [values]).
 package main
 
 import (
@@ -38,12 +37,11 @@ func main() {
 	}
 }
 
-// release is what is released, and where.
+// release has the settings of a release and its folders.
 type release struct {
-	// root is the folder of the repository, dist the folder of the binaries, where all is
-	// written.
+	// root is the folder of the repository, dist the folder of the binaries, to which everything is written.
 	root, dist string
-	// version has no v in front. It is the only place from which any file has one.
+	// version has no v in front. Every file gets its version from here.
 	version string
 	// owner is the account on GitHub, image the name of the container image.
 	owner, image string
@@ -63,7 +61,7 @@ func (r release) check() error {
 	return nil
 }
 
-// make makes everything.
+// make writes all parts of the release.
 func (r release) make(ctx context.Context) error {
 	if err := r.check(); err != nil {
 		return err
@@ -76,7 +74,7 @@ func (r release) make(ctx context.Context) error {
 	return nil
 }
 
-// platform is one that the binary is built for, by the names of Go and of Node.js.
+// platform is a system and processor for which the binary is built, by the names of Go and of Node.js.
 type platform struct{ goos, goarch, system, processor string }
 
 func platforms() []platform {
@@ -90,7 +88,7 @@ func platforms() []platform {
 	}
 }
 
-// name returns the platform's name in the names of npm's packages.
+// name returns the platform as it stands in the names of npm's packages.
 func (p platform) name() string { return p.system + "-" + p.processor }
 
 // program returns the name of the binary.

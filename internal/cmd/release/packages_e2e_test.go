@@ -26,7 +26,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// The packages with the real program, used by the real npm and the tools of bundles.
+// The packages, with the real program in them, work with the real npm and with mcpb, the tool for bundles.
 func TestPackages(t *testing.T) {
 	r := newRelease(t)
 	build := append(append([]string{"go", "build"}, buildFlags(t, r.version)...), "-o", filepath.Join(t.TempDir(), "todo-mcp"), "github.com/todo-mcp/todo-mcp")
@@ -84,8 +84,8 @@ func (s session) end() error {
 	return s.Wait()
 }
 
-// From an empty home folder, npx fetches two packages and no others, and the program speaks MCP at
-// once; the second time it fetches nothing. What the program installs into a client is npx.
+// With an empty home folder, npx fetches two packages and no others, and the program answers MCP requests at once; the
+// second time npx fetches nothing. `install`, run by npx, writes npx as the client's command.
 func (r release) testNpx(t *testing.T) {
 	reg := newRegistry(t, r)
 	c := newComputer(t, reg.url)
@@ -99,7 +99,7 @@ func (r release) testNpx(t *testing.T) {
 			t.Errorf("%s: fetched %v", when, got)
 		}
 	}
-	// npm kills its shell alone: what runs in it ends when its input does.
+	// On SIGTERM npm kills only its shell: the program in the shell ends when its input does.
 	s := c.start("npx", "-y", "todo-mcp")
 	s.firstList(t)
 	checktest.Check(t, s.Process.Signal(syscall.SIGTERM))
@@ -137,11 +137,11 @@ func (r release) testOffline(t *testing.T) {
 	}
 }
 
-// Newer versions of Node.js become the program, others run it beside them: either way
-// its exit code, its signals and its terminal are the program's own (BAD-INPUT 101).
+// The launcher becomes the program in newer versions of Node.js, and runs it as a child in others. Either way exit
+// code, signals and terminal are the program's own (BAD-INPUT 101).
 //
-// BAD-INPUT 101: Signals, a closed input or a bad command line for the program of npm's launcher →
-// Its exit status; no process stays; each signal arrives once
+// BAD-INPUT 101: Signals, closed input or a bad command line, given to npm's launcher → It exits with the program's
+// status; no process stays; each signal arrives once
 func (r release) testLauncher(t *testing.T) {
 	c := newComputer(t, newRegistry(t, r).url)
 	c.succeeds("npm", "install", "todo-mcp")
@@ -168,7 +168,7 @@ func (c computer) testLauncher(t *testing.T, launcher []string, becomes bool) {
 			t.Errorf("the process is %s (%v)", name, err)
 		}
 		checktest.Check(t, s.Process.Signal(sig))
-		// The program has the only other end of the pipe, so it has ended, too.
+		// Only the program holds the other end of the pipe, so it has ended, too.
 		if rest, err := io.ReadAll(s.out); err != nil || len(rest) > 0 {
 			t.Errorf("after %s it writes %q (%v)", sig, rest, err)
 		}
@@ -177,8 +177,8 @@ func (c computer) testLauncher(t *testing.T, launcher []string, becomes bool) {
 	c.testTerminal(t, append(launcher, "serve", "--store", "memory", "--addr", "127.0.0.1:0", "--drain", "1"))
 }
 
-// testTerminal checks that Ctrl-C, which a terminal sends to the launcher and to the
-// program, lets the program end in order: a second signal while it drains would kill it.
+// testTerminal checks that Ctrl-C, which a terminal sends to both launcher and program, lets the program end in order:
+// if the launcher passed it on, the second signal would kill the draining program.
 func (c computer) testTerminal(t *testing.T, command []string) {
 	cmd := c.command(command...)
 	cmd.SysProcAttr = nil
@@ -193,8 +193,8 @@ func (c computer) testTerminal(t *testing.T, command []string) {
 	checktest.Check(t, cmd.Wait())
 }
 
-// The bundle passes the check of its makers, who also unpack it. The command that they make of its
-// manifest answers, with the tools that the manifest names, and the user's settings reach it.
+// mcpb, of the makers of the format, unpacks the bundle and finds it valid. The command that mcpb makes of the manifest
+// runs a server with the tools that the manifest names, and with the user's settings.
 func (r release) testBundle(t *testing.T) {
 	modules := checktest.Must(filepath.Abs(filepath.Join("..", "..", "..", "testdata", "npm-packages", "node_modules")))(t)
 	c := newComputer(t, "")
@@ -239,13 +239,12 @@ console.log(JSON.stringify(await getMcpConfigForManifest({manifest: JSON.parse(m
 	}
 	s.ask(t, servertest.Call(3, "TodoWrite", `{"todos":[{"content":"Bake","activeForm":"Baking","status":"pending"}]}`))
 	checktest.Check(t, s.end())
-	checktest.Must(os.Stat(store))(t) // that the user named
+	checktest.Must(os.Stat(store))(t) // the file that the user's settings name
 }
 
-// Two builds of the same source in different folders, of files with different times, in
-// and outside of a repository, have the same bytes: the binary, and all that is made of
-// it. Only with TODO_LONG=1 the binary is one, and each build compiles all by itself: that
-// takes minutes. Else it is a stand-in.
+// Two builds of the same source in different folders, of files with different times, in and outside of a repository,
+// have the same bytes: the binary, and all that is made of it. With TODO_LONG=1 each build compiles the real binary
+// without a shared cache, which takes minutes. Otherwise the binary is a stand-in.
 func TestSameBytes(t *testing.T) {
 	first, second := buildCopy(t, "a", true), buildCopy(t, "another/folder", false)
 	if diff := cmp.Diff(first, second); diff != "" {
@@ -278,8 +277,7 @@ func buildCopy(t *testing.T, name string, inRepository bool) map[string]string {
 	return sums(t, r.runCommand(t).dist)
 }
 
-// runCommand makes the release by the command itself, which packs faster than a test
-// under the race detector.
+// runCommand makes the release with the command, which packs faster than the test's own code under the race detector.
 func (r release) runCommand(t *testing.T) release {
 	t.Helper()
 	run(t, ".", "go", "run", "-trimpath", "github.com/todo-mcp/todo-mcp/internal/cmd/release", "-root", r.root, "-version", r.version, "-owner", r.owner, "-image", r.image, r.dist)
@@ -296,8 +294,8 @@ func buildFlags(t *testing.T, version string) (flags []string) {
 	return append(build.Flags, "-ldflags", strings.ReplaceAll(build.Ldflags[0], "{{ .Version }}", version))
 }
 
-// run runs a program in a folder. It compiles by itself what others have compiled only
-// if that may take long.
+// run runs a command in a folder. In the long form (TODO_LONG) it has a build cache of its own, so that it compiles
+// all.
 func run(t *testing.T, folder string, command ...string) {
 	t.Helper()
 	cmd := exec.Command(command[0], command[1:]...)

@@ -15,7 +15,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/cli"
 )
 
-// completions writes the shells' scripts that complete command lines, to share.
+// completions writes the scripts by which shells complete command lines to share/completions.
 func (r release) completions(ctx context.Context) error {
 	for shell, suffix := range map[string]string{"bash": "bash", "zsh": "zsh", "fish": "fish", "powershell": "ps1"} {
 		var out bytes.Buffer
@@ -30,9 +30,9 @@ func (r release) completions(ctx context.Context) error {
 	return nil
 }
 
-// plugins writes the plugins of Claude Code and Codex and the extension of Gemini CLI: to
-// share, and as what their clients install: packages for npm, where the marketplaces of the
-// repository have them from, and archives of a release that begin with a system's name.
+// plugins writes the plugins of Claude Code and Codex and the extension of Gemini CLI, to share and as their clients
+// install them. The plugins are packages for npm, which the repository's marketplaces name. The extension is in
+// archives, whose names begin with a system's.
 func (r release) plugins(context.Context) error {
 	for _, client := range []string{"claude-code", "codex", "gemini"} {
 		files, err := r.template("packaging/"+client, "", nil)
@@ -66,8 +66,8 @@ func (r release) plugins(context.Context) error {
 	return nil
 }
 
-// extension writes the archives of Gemini CLI's extension, which are the same: among several
-// files of a release it takes the one of its system.
+// extension writes an archive of Gemini CLI's extension for each system, all with the same content: of a release's
+// files, Gemini CLI takes the one whose name begins with the name of its system.
 func (r release) extension(files []file) error {
 	archive, err := tarball("", files)
 	for _, p := range platforms() {
@@ -149,8 +149,7 @@ func (r release) npm(context.Context) error {
 	return r.npmPackage("", append(files, license...))
 }
 
-// npmPackage writes a package as npm packs it. Those with a name are in the scope of
-// the others.
+// npmPackage writes a package as `npm pack` does. The package with an empty name is todo-mcp, any other @todo-mcp/NAME.
 func (r release) npmPackage(name string, files []file) error {
 	archive, err := tarball("package", files)
 	if err != nil {
@@ -159,9 +158,9 @@ func (r release) npmPackage(name string, files []file) error {
 	return r.write("npm/"+strings.TrimSuffix("todo-mcp-"+name, "-")+"-"+r.version+".tgz", archive)
 }
 
-// bundle writes the bundle for desktop clients and, with its sum, the entry of the
-// registry. A bundle tells systems apart and not processors: macOS has both in one
-// program, Windows runs the one for x64 on arm64, and clients on Linux are on x64.
+// bundle writes the bundle for desktop clients, and the MCP Registry's entry with the bundle's sum. A bundle has one
+// program for each system, whatever the processor: that of macOS is universal, Windows on arm64 runs the program for
+// x64, and clients on Linux are on x64.
 func (r release) bundle(context.Context) error {
 	files, err := r.template("packaging/mcpb", "", nil)
 	if err != nil {

@@ -83,8 +83,8 @@ func object(t testing.TB, text string) (out map[string]any) {
 	return out
 }
 
-// Each platform has its binary and its licences in a package that npm installs there
-// alone, and the package that people install names all of them in its own version.
+// Each platform has a package with its binary and licences, which npm installs on that platform only. The package that
+// people install names all of them, in its own version.
 func TestNpmPackages(t *testing.T) {
 	r := newRelease(t).mustMake(t)
 	main := contents(t, filepath.Join(r.dist, "npm", "todo-mcp-1.2.3.tgz"))
@@ -121,8 +121,8 @@ func TestNpmPackages(t *testing.T) {
 	}
 }
 
-// The registry's entry passes its schema, and names the packages of this release, the
-// bundle by its sum. That has a program for each system that its manifest names, and can run them.
+// The registry's entry is valid by its schema and names the packages of this release, the bundle with its sum. The
+// bundle has an executable program for each system that its manifest names.
 func TestRegistryEntry(t *testing.T) {
 	r := newRelease(t).mustMake(t)
 	bundle := contents(t, filepath.Join(r.dist, "todo-mcp.mcpb"))
@@ -143,7 +143,7 @@ func TestRegistryEntry(t *testing.T) {
 		}
 	}
 	entry := object(t, string(readFile(t, filepath.Join(r.dist, "server.json"))))
-	// It is the file internal/validators/schemas/2025-12-11.json of the module
+	// server.schema.json is the file internal/validators/schemas/2025-12-11.json of the module
 	// github.com/modelcontextprotocol/registry, without descriptions and examples.
 	document := object(t, string(readFile(t, filepath.Join("testdata", "server.schema.json"))))
 	address, _ := document["$id"].(string)
@@ -176,9 +176,9 @@ func TestRegistryEntry(t *testing.T) {
 	}
 }
 
-// The plugins, as folders and as what clients install, and the chart have the version of the
-// release, and the chart its image. A plugin has the files that its manifest names, and the
-// server by its usual name. Each shell has its script of completions.
+// The plugins, as folders and as archives that clients install, and the chart have the version of the release; the
+// chart has its image. A plugin has the files that its manifest names, and runs the server as todo-mcp. Each shell has
+// a script of completions.
 func TestPluginsAndChart(t *testing.T) {
 	r := newRelease(t).mustMake(t)
 	for _, p := range []struct{ archive, folder, client, manifest, server string }{
@@ -247,8 +247,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// No file of the packages has a version of this program but the mark for it: a release
-// has its version from the tag alone.
+// In the templates of the packages each version of this program is the mark 0.0.0: a release has its version from the
+// tag alone.
 func TestVersionHasOnePlace(t *testing.T) {
 	found := 0
 	version := regexp.MustCompile(`(?m)^\s*"?(?:version|appVersion|@todo-mcp/[a-z0-9-]+)"?: *"?([^"\s]+)"?,?$`)

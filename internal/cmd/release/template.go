@@ -13,14 +13,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// values are what stands in a template, and what takes its place.
+// values has, by mark, the text that replaces the mark in a template.
 type values map[string]string
 
 const (
 	versionMark = "0.0.0"
 	ownerMark   = "OWNER"
 	imageMark   = "IMAGE"
-	// platformMark and the two behind it are marks of a platform's package.
+	// platformMark, systemMark and processorMark are marks in a platform's package.
 	platformMark  = "PLATFORM"
 	systemMark    = "SYSTEM"
 	processorMark = "PROCESSOR"
@@ -29,7 +29,7 @@ const (
 // sumMark stands for the SHA-256 sum of the bundle.
 func sumMark() string { return strings.Repeat("0", 64) }
 
-// marks matches all that may stand in a template.
+// marks returns an expression that matches every mark.
 func marks() *regexp.Regexp {
 	all := []string{versionMark, ownerMark, imageMark, platformMark, systemMark, processorMark, sumMark()}
 	for i, mark := range all {
@@ -38,14 +38,14 @@ func marks() *regexp.Regexp {
 	return regexp.MustCompile(strings.Join(all, "|"))
 }
 
-// values returns the values of every file of the release, and others.
+// values returns the values that every file of the release has, and those in others.
 func (r release) values(others values) values {
 	v := values{versionMark: r.version, ownerMark: r.owner, imageMark: r.image}
 	maps.Copy(v, others)
 	return v
 }
 
-// text returns a text with its marks replaced. An error says which has no value.
+// text returns a template with its marks replaced. An error names a mark that has no value.
 func (v values) text(template string) (string, error) {
 	var err error
 	out := marks().ReplaceAllStringFunc(template, func(mark string) string {
@@ -81,7 +81,7 @@ func (v values) json(template []byte) ([]byte, error) {
 	}
 }
 
-// fill returns files with the marks replaced in those that are JSON or Markdown.
+// fill replaces the marks in the JSON and Markdown files among files, and returns all of them.
 func (v values) fill(files []file) ([]file, error) {
 	for i, f := range files {
 		var err error
@@ -100,7 +100,7 @@ func (v values) fill(files []file) ([]file, error) {
 	return files, nil
 }
 
-// template returns the files of a folder of the repository, filled in.
+// template returns the file or files at the path from in the repository, with their marks replaced.
 func (r release) template(from, into string, others values) ([]file, error) {
 	files, err := r.read(from, into)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/card"
 )
 
-// host is the smallest host of MCP Apps: it greets the page and sends it the
-// result of one call.
+// host is the page of a minimal host of MCP Apps: it answers the card's greeting and sends the card the result of one
+// call.
 const host = `<!doctype html><meta charset="utf-8"><style>body{margin:20px;background:#f4f4f2}iframe{border:1px solid #8884;border-radius:12px;width:100%;display:block}</style>
 <iframe src="/card"></iframe><script>
 const frame = document.querySelector('iframe').contentWindow;

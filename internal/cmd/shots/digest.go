@@ -13,12 +13,12 @@ import (
 	"strings"
 )
 
-// digests is the file beside the pictures that says what they were drawn from.
+// digests is the file beside the pictures that has digests of their sources, see [drawnFrom].
 const digests = "drawn-from.txt"
 
-// drawnFrom returns a line for each picture: its name, and a digest of what draws it below root,
-// the folder of the repository. That are style sheets, templates, the card's script, and the
-// texts in Go: a change of the code alone leaves pictures as they are.
+// drawnFrom returns a line for each kind of picture: the name of one, and a digest of its sources below root, the
+// folder of the repository. The sources are style sheets, templates, the card's script, and string literals in Go: a
+// change of other code leaves pictures as they are.
 func drawnFrom(root string) (string, error) {
 	var lines strings.Builder
 	for _, p := range []struct {
@@ -44,7 +44,7 @@ func drawnFrom(root string) (string, error) {
 	return lines.String(), nil
 }
 
-// textsBelow returns what a folder, or a file, has for people to see.
+// textsBelow returns what people may see of a folder or file: style sheets, pages, card.js and string literals in Go.
 func textsBelow(path string) (texts []string, err error) {
 	err = filepath.WalkDir(path, func(path string, e os.DirEntry, err error) error {
 		if err != nil || e.IsDir() {

@@ -11,7 +11,7 @@ import (
 
 var root = filepath.Join("..", "..", "..")
 
-// No picture of the documents is older than the page that it shows.
+// No picture of the documents is older than the sources of the page that it shows.
 func TestPicturesAreNew(t *testing.T) {
 	was, err := os.ReadFile(filepath.Join(root, "docs", "images", digests))
 	if err != nil {
@@ -26,7 +26,7 @@ func TestPicturesAreNew(t *testing.T) {
 	}
 }
 
-// A change of a page's words or looks is told, one of its code is not.
+// drawnFrom changes with a page's texts and styles, and not with its code.
 func TestDrawnFrom(t *testing.T) {
 	folder := t.TempDir()
 	for _, name := range []string{"server/panel", "server/card", "internal/watch", "internal/cmd/shots"} {

@@ -1,7 +1,6 @@
-// Command shots makes the README's pictures from a running program: it starts a
-// server on a memory store with lists of several agents, and saves screenshots of the panel,
-// in headless Chromium, and of the terminal. It runs in internal/cmd, and says beside the
-// pictures what they were drawn from.
+// Command shots makes the pictures of the README and the documents. It starts a server on a memory store with lists of
+// several agents, and saves screenshots of the panel and the card, in headless Chromium, and of the terminal. It must
+// run in internal/cmd. Beside the pictures it writes digests of their sources.
 package main
 
 import (
@@ -74,8 +73,8 @@ func run(folder string) error {
 	return os.WriteFile(filepath.Join(folder, digests), []byte(drawn), 0o644)
 }
 
-// serve starts a server with the lists of the pictures, on a free loopback port.
-// url is its base URL, list the id of the list whose page is shown.
+// serve starts a server with the lists of the pictures, on a free loopback port. url is its base URL, list the id of
+// the list whose page is shown.
 func serve() (url, list string, stop func(), err error) {
 	c := &clock{}
 	b := board.NewBoard(storetest.NewMemory(), board.WithClock(c.now))
@@ -100,8 +99,7 @@ func newServer(b *board.Board) (*server.Server, error) {
 		SessionKey: func() []byte { return bytes.Repeat([]byte("k"), 32) }}), nil
 }
 
-// browser starts headless Chromium and returns a context for it, which ends
-// after three minutes.
+// browser starts headless Chromium and returns its context, which ends after three minutes.
 func browser() (context.Context, context.CancelFunc) {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true))
@@ -111,8 +109,7 @@ func browser() (context.Context, context.CancelFunc) {
 	return ctx, func() { cancel3(); cancel2(); cancel1() }
 }
 
-// shoot saves a screenshot of the page at url, once it is connected to the
-// server.
+// shoot saves a screenshot of the page at url, once the page is connected to the server.
 func shoot(ctx context.Context, url, file string, width, height int64, dark bool) error {
 	scheme := "light"
 	if dark {

@@ -14,7 +14,7 @@ const (
 	h = time.Hour
 )
 
-// plans are the lists of the pictures. The first is shown on its own page.
+// plans returns the lists of the pictures. The first one's own page is a picture, too.
 func plans() []plan {
 	shop, billing, dots := "/home/ann/code/acme-web", "/home/ann/code/billing-api", "/home/ann/dotfiles"
 	return []plan{
@@ -51,7 +51,7 @@ func plans() []plan {
 	}
 }
 
-// chats are those without a list.
+// chats returns the chats of the pictures that have no list.
 func chats() []chat {
 	return []chat{
 		{"/home/ann/code/release-notes", "claude-code", "Publish the changelog of 2.4.0", todo.Asks, "run `npm publish`?", 4 * m},
@@ -61,7 +61,7 @@ func chats() []chat {
 	}
 }
 
-// rest is a list that its agent has left, or finished.
+// rest returns a list that its agent has left, or finished.
 func rest(folder, client string, left bool, back time.Duration, title, stopped string, done, open int) plan {
 	lines := []string{"c " + title}
 	if left && done == 0 {
@@ -81,7 +81,7 @@ func rest(folder, client string, left bool, back time.Duration, title, stopped s
 	return plan{folder: folder, client: client, title: title, left: left, steps: []step{{back: back + 20*m, items: first}, {back: back, items: strings.Join(lines, "\n")}}}
 }
 
-// checkout has a history of fourteen revisions, some of them a person's.
+// checkout returns a list with a history of fourteen revisions, some by a person.
 func checkout(folder string) plan {
 	all := []string{"Move checkout to the shared address form", "Read the checkout flow and its tests|Reading the checkout flow", "List every place that asks for an address", "Move address validation into a shared hook|Moving address validation into a shared hook",
 		"Cover the payment step with Playwright tests|Covering the payment step with Playwright tests", "Measure LCP before and after; keep it under 2.5 s", "Remove the old address form and its feature flag", "Update the changelog and open the pull request"}
@@ -124,7 +124,7 @@ func checkout(folder string) plan {
 	}}
 }
 
-// audit has an item that failed and one that takes long.
+// audit returns a list with a failed item and an item that takes long.
 func audit(folder string) plan {
 	line := func(mark, name string) string { return mark + " Check the " + name + " button" }
 	done := []string{"c Audit colour contrast of all buttons"}
@@ -137,7 +137,7 @@ func audit(folder string) plan {
 	}}
 }
 
-// modules is a long list.
+// modules returns a list of 60 items.
 func modules(folder string) plan {
 	names := []string{"shell completion", "git aliases", "fonts", "tmux", "ssh config", "fzf", "prompt"}
 	at := func(done int) string {

@@ -12,8 +12,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
-// clock is the time of what is written: the lists of the pictures began earlier
-// today, and on the days before.
+// clock is the board's clock. It is set back for each write, so that the lists began earlier today or days ago.
 type clock struct{ back time.Duration }
 
 func (c *clock) now() time.Time { return time.Now().Add(-c.back) }
@@ -21,20 +20,20 @@ func (c *clock) now() time.Time { return time.Now().Add(-c.back) }
 // step is one write of an agent or a person, some time ago.
 type step struct {
 	back  time.Duration
-	items string // of an agent: a line for each, see linesOf
-	// What an agent, or a person, does to single items.
+	items string // the agent's whole list, an item a line, see linesOf
+	// Changes of single items, by the agent or by a person.
 	agent, person todo.Change
 }
 
 // plan is a list of the pictures.
 type plan struct {
 	folder, client, agent string
-	title, asks           string // what hooks tell: the chat's first prompt, and what its agent asks in the end
+	title, asks           string // what hooks report: the chat's first prompt, and what its agent asks in the end
 	steps                 []step
 	left                  bool // its agent has gone
 }
 
-// chat is one without a list, as hooks say.
+// chat is a chat without a list, known from hooks.
 type chat struct {
 	folder, client, topic string
 	does                  todo.Doing
@@ -45,7 +44,7 @@ type chat struct {
 // last returns how long ago the plan was written last.
 func (p plan) last() time.Duration { return p.steps[len(p.steps)-1].back }
 
-// linesOf reads items, one a line: "c done", "i now|Doing it", "p to do", "f failed".
+// linesOf reads items, one a line: "c done", "i now|Doing it", "p to do".
 func linesOf(items string) (lines []todo.Line) {
 	words := map[byte]string{'c': "completed", 'i': "in_progress", 'p': "pending"}
 	for line := range strings.Lines(strings.TrimSpace(items)) {
@@ -59,16 +58,15 @@ func linesOf(items string) (lines []todo.Line) {
 	return lines
 }
 
-// seed writes the lists that the pictures show, and returns the id of the one
-// whose own page is shown.
+// seed writes the lists that the pictures show, and returns the id of the list whose own page is shown.
 func seed(bd *board.Board, c *clock) (list string, err error) {
-	defer func() { c.back = 0 }() // from now on time is what it is
+	defer func() { c.back = 0 }() // from now on the clock shows the present
 	all := plans()
 	order := make([]int, len(all))
 	for n := range order {
 		order[n] = n
 	}
-	// What changed first is written first: lists are in the order of their changes.
+	// Write the lists in the order of their last changes: the server sorts them by the order of writes.
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(all[b].last(), all[a].last()) })
 	for _, n := range order {
 		p := all[n]

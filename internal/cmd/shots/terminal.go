@@ -43,7 +43,7 @@ func shootTerminal(ctx context.Context, url, file string) error {
 	if _, err := waitForText(tmux, "Let checkout", 20*time.Second); err != nil {
 		return err
 	}
-	// Down to the list that shows most: a reason, a person's changes, sub-agents.
+	// Move down to the list that shows most: a reason, a person's changes, sub-agents.
 	for range 9 {
 		screen, err := waitForText(tmux, "─ Let checkout use the shared address form ─", 2*time.Second)
 		if err == nil {
@@ -56,8 +56,7 @@ func shootTerminal(ctx context.Context, url, file string) error {
 	return errors.New("watch does not show the list of the picture")
 }
 
-// waitForText waits for a time until the terminal shows a text, and returns its
-// screen with SGR sequences.
+// waitForText waits until the terminal shows a text, for at most atMost, and returns its screen with SGR sequences.
 func waitForText(tmux func(...string) (string, error), text string, atMost time.Duration) (string, error) {
 	plain := regexp.MustCompile("\x1b\\[[0-9;]*m")
 	for deadline := time.Now().Add(atMost); ; {
@@ -97,10 +96,9 @@ func shootText(ctx context.Context, screen, file string) error {
 	return os.WriteFile(file, png, 0o644)
 }
 
-// terminalStyle lays the characters out in a grid of cells. Each character is
-// positioned at its cell, so that one from a fallback font with another width
-// does not shift what is after it. The line height is the one of the font's
-// box-drawing characters, so that they join.
+// terminalStyle lays the characters out in a grid of cells. Each character is positioned at its cell, so that a
+// character of a fallback font, with another width, does not shift those after it. The line height is that of the
+// font's box-drawing characters, so that these join.
 const terminalStyle = `body { margin: 0 }
 #terminal { display: inline-block; padding: 18px 22px; background: #12151b; color: #d8dde6; font: 15px/18px 'DejaVu Sans Mono', 'Noto Sans Mono CJK SC', monospace }
 #terminal p { position: relative; margin: 0; height: 18px; width: 124ch }
@@ -117,8 +115,8 @@ func styles() map[string]string {
 	}
 }
 
-// toHTML returns a captured screen as HTML: a paragraph for each line, and in
-// it an element with the colours for each character.
+// toHTML returns a captured screen as HTML: a paragraph for each line, and in it an element with position and style for
+// each character.
 func toHTML(screen string) string {
 	var b strings.Builder
 	style := ""

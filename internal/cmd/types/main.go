@@ -1,10 +1,9 @@
-// Command types checks the types of the program, of its tests and of the programs of
-// developers as compilers for other systems do, in seconds where compiling takes minutes of
-// a processor: no code is made, and of what others wrote only declarations are checked.
+// Command types checks the types of a module, its tests included, as compilers for other systems do. It takes seconds
+// where compiling takes minutes of a processor: it makes no code, and of other modules it checks only declarations.
 //
 //	types FOLDER [SYSTEM/PROCESSOR...]
 //
-// FOLDER is a module, as ../.. or . are. It prints what is wrong and ends non-zero.
+// FOLDER is the folder of a module, such as ../.. or . from internal/cmd. types prints all errors and ends non-zero.
 package main
 
 import (
@@ -42,7 +41,7 @@ func main() {
 	}
 }
 
-// listed is what go list says of a package.
+// listed has what go list prints of a package.
 type listed struct {
 	ImportPath, Dir string
 	GoFiles         []string
@@ -54,8 +53,8 @@ type listed struct {
 	Error *struct{ Err string }
 }
 
-// check checks a module for a system and a processor, as in "linux/arm", and returns how
-// many of its packages there are. Those of tests count by themselves.
+// check checks a module for a system and a processor, as in "linux/arm", and returns how many packages of the module it
+// checked. A package built with its tests counts as one more.
 func check(folder, target string) (checked int, err error) {
 	system, processor, ok := strings.Cut(target, "/")
 	if !ok {
@@ -80,7 +79,7 @@ func check(folder, target string) (checked int, err error) {
 			return 0, err
 		}
 		own := p.Module != nil && p.Module.Main
-		if p.ImportPath == "unsafe" || own && strings.HasSuffix(p.ImportPath, ".test") { // written by go test
+		if p.ImportPath == "unsafe" || own && strings.HasSuffix(p.ImportPath, ".test") { // go test generates x.test
 			continue
 		}
 		if own {
@@ -91,7 +90,7 @@ func check(folder, target string) (checked int, err error) {
 	return checked, errors.Join(append(c.wrong, cmd.Wait())...)
 }
 
-// checker checks packages one after the other, each behind those that it imports.
+// checker checks packages one after the other, each after the packages that it imports.
 type checker struct {
 	packages map[string]*types.Package
 	sizes    types.Sizes
@@ -119,14 +118,14 @@ func (c *checker) check(p listed, own bool) {
 	if p.Module != nil && p.Module.GoVersion != "" {
 		config.GoVersion = "go" + p.Module.GoVersion
 	}
-	path, _, _ := strings.Cut(p.ImportPath, " ")                         // a package together with its tests has a name of its own
-	c.packages[p.ImportPath], _ = config.Check(path, files, parsed, nil) // Error has what is wrong
+	path, _, _ := strings.Cut(p.ImportPath, " ")                         // of "x [x.test]", which is x with its tests
+	c.packages[p.ImportPath], _ = config.Check(path, files, parsed, nil) // config.Error keeps the errors
 }
 
 // importer finds packages that are checked already.
 type importer struct {
 	packages map[string]*types.Package
-	names    map[string]string // where a package imports another than it says
+	names    map[string]string // package paths, by the paths in imports that differ from them
 }
 
 // Import implements types.Importer.

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// What one system alone compiles is checked for it, tests too, and a number that is too
-// large for 32 bits is found.
+// check finds errors in code and in tests that only one system compiles, and a constant that is too large for 32 bits.
 func TestCheck(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range map[string]string{

@@ -19,7 +19,7 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// An error of a save says that it was not applied only if that is known.
+// The outcome of a failed save counts as known only if the save was certainly not applied.
 func TestOutcome(t *testing.T) {
 	for _, c := range []struct {
 		err     error
@@ -41,7 +41,7 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
-// Nobody is shown a password.
+// Redacted shows no password.
 func TestRedacted(t *testing.T) {
 	for address, want := range map[string]string{
 		"postgres://u:secret@db.internal:5432/todo?sslmode=require&password=secret": "postgres://u@db.internal:5432/todo",

@@ -1,10 +1,10 @@
 // Package postgres implements board.Store in a PostgreSQL database, which any number of servers share. It keeps every
 // promise of board.Store: an acknowledged save is committed, as durable as the database's synchronous_commit makes it.
 //
-// All tables are in the schema todo_mcp, which [Open] creates. An update is a transaction; those of one principal run
-// one after the other. Mostly it takes two round trips: one begins it and reads, one stores and commits. A server
-// notifies others of its saves after the commit, at most once in [noticeInterval]; if a notice is lost, they read soon
-// after (see board.Board).
+// All tables are in the schema todo_mcp, which [Open] creates. Updates of one principal run one after the other. Most
+// take two round trips: one begins the transaction and reads, one stores and commits. A server notifies the others of
+// its saves after the commit, at most once in [noticeInterval]; if a notice is lost, the others read soon after (see
+// board.Board).
 package postgres
 
 import (
@@ -33,11 +33,11 @@ type Store struct {
 	tables.Used
 	pool *pgxpool.Pool
 	keep board.Keep
-	// turns are the locks of principals in this process; several may share one. Updates that wait for a lock get it in
-	// the order in which they came, and hold no connection meanwhile.
+	// turns are the locks of principals in this process; several principals may share one. Updates that wait for a lock
+	// get it in the order in which they came, and hold no connection meanwhile.
 	turns [1024]chan struct{}
-	room  chan struct{} // a slot for each connection that updates may use: all but one, which is left to reads
-	saved chan struct{} // one slot: others are to be notified of a save
+	room  chan struct{} // a slot for each connection that updates may use: all but one, which only reads use
+	saved chan struct{} // one slot, full if other servers are to be notified of a save
 	alive alive
 
 	life *tables.Life
@@ -45,8 +45,8 @@ type Store struct {
 
 var _ board.Store = (*Store)(nil)
 
-// openTimeout bounds how long Open tries to reach the database, and statementTimeout a statement with its wait for
-// locks. idleTimeout is how long an update may hold up others of its principal after its process or its network
+// openTimeout bounds how long Open tries to reach the database; statementTimeout bounds a statement, including its wait
+// for locks. idleTimeout is how long an update may hold up others of its principal after its process or its network
 // stopped.
 const openTimeout, statementTimeout, idleTimeout = 10 * time.Second, 10 * time.Second, 5 * time.Second
 
@@ -91,7 +91,7 @@ func CheckURL(address string) error {
 	return nil
 }
 
-// Redacted returns an address without password and settings.
+// Redacted returns an address without password and settings; "postgres" if it is no URL.
 func Redacted(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -109,7 +109,7 @@ func (s *Store) Close() error {
 	s.life.End()
 	s.life.Work.Wait()
 	select {
-	case <-s.saved: // others were not told of the last saves yet
+	case <-s.saved: // other servers were not notified of the last saves yet
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		_ = s.tell(ctx)
 		cancel()
@@ -119,7 +119,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// call calls run unless the store is closed. Errors begin with what, the name of the operation (see [named]).
+// call calls run unless the store is closed or ctx has ended. Errors begin with what, the operation (see [named]).
 func (s *Store) call(ctx context.Context, what string, run func() error) error {
 	err := s.life.Enter(ctx)
 	if err == nil {
@@ -131,8 +131,8 @@ func (s *Store) call(ctx context.Context, what string, run func() error) error {
 	return named(ctx, what, err)
 }
 
-// named puts what, the operation that failed, before an error, and adds the error of ctx if that has ended. It replaces
-// errors of connections: they contain the host and the user, and models read errors.
+// named puts the text in what, the failed operation, before an error, and adds the error of ctx if ctx has ended. It
+// replaces errors of connections, since they contain the host and the user, and language models read errors.
 func named(ctx context.Context, what string, err error) error {
 	said, isSaid := errors.AsType[*pgconn.PgError](err)
 	_, isRefused := errors.AsType[*pgconn.ConnectError](err)
@@ -154,8 +154,8 @@ func named(ctx context.Context, what string, err error) error {
 // otherTables are the error codes (SQLSTATE) for another version's tables: missing parts, or TM001 of todo_mcp.seq.
 var otherTables = []string{"3F000", "42P01", "42703", "42883", "TM001"}
 
-// isAway reports whether no connection could be made, also because the database starts or stops (57P…). It is false
-// for a connection that the database refused.
+// isAway reports whether a connection failed because the database does not answer, or starts or stops (57P…). It is
+// false if the database refused the connection otherwise.
 func isAway(err error) bool {
 	_, failed := errors.AsType[*pgconn.ConnectError](err)
 	said, isSaid := errors.AsType[*pgconn.PgError](err)
@@ -176,7 +176,7 @@ func endsConnection(code string) bool {
 	return code[:2] == "08" || code[:2] == "57" && code != "57014" || code == "40003" // 57014: a cancelled statement; 40003: unknown completion
 }
 
-// SessionKey returns the key that signs session ids on all servers of the database: fresh, if there was none.
+// SessionKey returns the key that signs session ids on all servers of the database. It stores fresh if there is none.
 func (s *Store) SessionKey(ctx context.Context, fresh []byte) (key []byte, err error) {
 	return key, s.call(ctx, "read session key", func() error {
 		return s.pool.QueryRow(ctx, `UPDATE todo_mcp.store SET session_key = coalesce(session_key, $1) RETURNING session_key`, fresh).Scan(&key)
@@ -221,7 +221,7 @@ type sender interface {
 	SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults
 }
 
-// newReader returns a reader that queries q. Each query runs within call, which treats errors as [Store.call] does.
+// newReader returns a reader that sends its queries to q. Each query runs within the function call, as in [Store.call].
 func newReader(q sender, health *tables.Health, call func(ctx context.Context, what string, run func() error) error) tables.Reader {
 	return tables.NewReader(queries(), func(ctx context.Context, what, sql string, args []any, read func(tables.Rows) error) error {
 		return call(ctx, what, func() error {
@@ -241,7 +241,7 @@ func (s *Store) exec(ctx context.Context, what, sql string, args ...any) error {
 	})
 }
 
-// plain returns a text as it is stored: PostgreSQL stores neither NUL nor invalid UTF-8. Texts of users have neither; ids
+// plain returns a text without NUL and invalid UTF-8, which PostgreSQL cannot store. Texts of users have neither; ids
 // of hosts may.
 func plain(text string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\ufffd"), "\ufffd")
@@ -257,7 +257,7 @@ func stored(args []any) []any {
 	return args
 }
 
-// numbered returns SQL of package tables for PostgreSQL: $1 and so on for question marks, and todo_mcp. for main.
+// numbered converts SQL of package tables for PostgreSQL: ? becomes $1, $2 and so on, and main. becomes todo_mcp.
 func numbered(query string) string {
 	before, rest, more := strings.Cut(strings.ReplaceAll(query, "main.", "todo_mcp."), "?")
 	var out strings.Builder

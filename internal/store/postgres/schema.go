@@ -18,18 +18,18 @@ import (
 //go:embed schema.sql
 var schema string
 
-// steps lead to the schema of this program: each makes its version from the one before, the first one from nothing.
-// Their number is the version. A released step never changes: a later change is a new step, in schema002.sql and so on.
+// steps lead to the schema of this program: each makes its version from the version before, the first one from nothing.
+// Their number is the version. A released step never changes: a later change is a new step, schema002.sql and so on.
 var steps = []string{schema}
 
 const schemaLock = 0x746f646f // of the advisory lock under which one server makes the schema
 
-// prepare makes the schema in a database without one. If say is not nil it upgrades an earlier one, and says each step.
+// prepare makes the schema if there is none. If say is not nil, it upgrades an earlier schema and calls say per step.
 func prepare(ctx context.Context, config *pgx.ConnConfig, say func(text string)) error {
 	conn, err := pgx.ConnectConfig(ctx, config)
 	said, isSaid := errors.AsType[*pgconn.PgError](err)
 	switch {
-	case isSaid && said.Code == "08P01": // what PgBouncer says of settings that it does not know
+	case isSaid && said.Code == "08P01": // PgBouncer's error for settings that it does not know
 		return errPooler
 	case isAway(err):
 		err = fmt.Errorf("%w: %w", board.ErrUnavailable, err)
@@ -53,14 +53,14 @@ func prepare(ctx context.Context, config *pgx.ConnConfig, say func(text string))
 	return err
 }
 
-// errPooler means that between this program and the database is a pooler that lacks something that this program needs.
+// errPooler means that a pooler in front of the database loses settings or notices that this program needs.
 var errPooler = errors.New("the address leads to a pooler (as PgBouncer) that loses settings or notices: give the database's own address")
 
 // noticeTimeout bounds how long a notice may take to arrive while the store opens.
 const noticeTimeout = 3 * time.Second
 
 // checkNotices returns [errPooler] if a pooler may run each transaction on another connection: then no notice arrives.
-// It sends a test notice only if it finds a pooler: the database's process id is then not the one of the connection.
+// It sends a test notice only if it finds a pooler: the database's process id then differs from the connection's.
 func checkNotices(ctx context.Context, conn *pgx.Conn, config *pgx.ConnConfig) error {
 	var process uint32
 	err := conn.QueryRow(ctx, `SELECT pg_backend_pid()`, pgx.QueryExecModeExec).Scan(&process)
@@ -104,7 +104,7 @@ func makeSchema(ctx context.Context, tx pgx.Tx, say func(text string)) error {
 		}
 	}
 	err = tables.Step(steps, before, say, func(version int, step string) error {
-		if version > 1 { // the marker first, so that reads wait for it and have locked nothing
+		if version > 1 { // renames the marker first: reads wait for it before they lock anything
 			step = fmt.Sprintf("ALTER TABLE todo_mcp.%s RENAME TO %s; UPDATE todo_mcp.store SET version = %d;\n%s", marker(version-1), marker(version), version, step)
 		}
 		_, err := tx.Exec(ctx, step)
@@ -116,7 +116,7 @@ func makeSchema(ctx context.Context, tx pgx.Tx, say func(text string)) error {
 	return nil
 }
 
-// marker names the empty table of a version. Reads name it, too, so they fail after a newer program moved the schema.
+// marker names the empty table of a version. Reads name the table, so they fail after a newer program moved the schema.
 func marker(version int) string { return fmt.Sprint("version_", version) }
 
 // schemaVersion returns the version of the schema in a database (0: none), or an error if this program cannot use it.

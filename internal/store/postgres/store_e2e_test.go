@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 func server(t testing.TB) *postgrestest.Server {
 	t.Helper()
 	private.once.Do(func() {
-		// New tables have no statistics, and without them the planner chooses loops in loops.
+		// New tables have no statistics, and without statistics the planner chooses nested loops.
 		if private.server, private.err = postgrestest.New("fsync=off", "autovacuum=off", "enable_nestloop=off", "jit=off", "deadlock_timeout=50ms"); private.err == nil {
 			private.err = private.server.SetTemplate(func(address string) error {
 				s, err := Open(context.Background(), address, board.Keep{})
@@ -70,8 +70,8 @@ func newDatabase(t testing.TB) string {
 
 var used = make(chan string, 100)
 
-// emptied returns the address of a database without lists, which may be one of an earlier test:
-// to empty it takes a tenth of the time of making one. The test may change no tables.
+// emptied returns the address of a database without lists, perhaps that of an earlier test: emptying a database takes a
+// tenth of the time of making one. The test must not alter tables.
 func emptied(t testing.TB) (address string) {
 	t.Helper()
 	select {
@@ -97,7 +97,7 @@ func open(t testing.TB, url string, keep ...board.Keep) *Store {
 	return s
 }
 
-// fresh returns a store in a database of its own, and both two.
+// fresh returns a store in a database of its own; both returns two stores in one such database.
 func fresh(t testing.TB, keep ...board.Keep) *Store {
 	t.Helper()
 	return open(t, emptied(t), keep...)
@@ -136,8 +136,8 @@ func TestAging(t *testing.T) {
 	})
 }
 
-// An address that cannot be read is refused without showing what may be a
-// password, and a database that cannot be reached soon.
+// Open refuses an invalid address without showing what may be a password, and gives up soon on a database that it
+// cannot reach.
 func TestOpenRefusals(t *testing.T) {
 	for _, url := range []string{"postgres://user:secret@host:port/x", "postgres://user:secret@127.0.0.1:1/x?connect_timeout=1"} {
 		begun := time.Now()
@@ -155,8 +155,8 @@ func TestCheck(t *testing.T) {
 	})
 }
 
-// A pooler that gives each transaction another connection is refused; so is one of sessions that
-// refuses settings.
+// Open refuses a pooler that gives each transaction another connection (pool_mode=transaction), and one with
+// pool_mode=session that rejects our settings.
 func TestPooler(t *testing.T) {
 	told := "ignore_startup_parameters=statement_timeout,idle_in_transaction_session_timeout"
 	for _, c := range []struct {
@@ -181,7 +181,7 @@ func TestPooler(t *testing.T) {
 	}
 }
 
-// An address may set the limits of a statement.
+// An address may set statement_timeout; idle_in_transaction_session_timeout keeps its default.
 func TestLimits(t *testing.T) {
 	s := open(t, emptied(t)+"&statement_timeout=1234")
 	var limit, idle string

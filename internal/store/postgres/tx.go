@@ -42,19 +42,19 @@ func (s *Store) Update(ctx context.Context, key board.Key, change func(board.Tx)
 
 var seed = maphash.MakeSeed()
 
-// maxTries is how often a change is run that lost its connection or a race.
+// maxTries is how often a change runs at most, if its transactions lose their connection or a race.
 const maxTries = 10
 
-// raced reports whether a transaction failed only because of a concurrent one: another program's, or another
-// principal's that used the same id for a new row. Updates of one principal wait for each other.
+// raced reports whether a transaction failed only because of a concurrent one: of another program, or of another
+// principal that used the same id for a new row. Updates of one principal wait for each other.
 func raced(err error) bool {
 	refused, ok := errors.AsType[*pgconn.PgError](err)
 	codes := []string{"40P01", "40001", "23505"} // deadlock, serialization failure, unique violation
 	return ok && slices.Contains(codes, refused.Code)
 }
 
-// try runs a change in a transaction and commits it. After an error or a panic it is rolled back. again is true if
-// nothing was stored and the change may be run again.
+// try runs a change in a transaction, and commits the transaction, or rolls it back after an error or a panic. again is
+// true if nothing was stored and the change may be run again.
 func (s *Store) try(ctx context.Context, key board.Key, change func(board.Tx) error) (again bool, err error) {
 	t, err := s.newTx(ctx)
 	if err != nil {
@@ -80,14 +80,14 @@ func (s *Store) try(ctx context.Context, key board.Key, change func(board.Tx) er
 	return false, nil
 }
 
-// mayRunAgain reports whether a transaction failed, before its commit, because of another one or of a lost connection.
+// mayRunAgain reports whether a transaction failed because of another transaction or of a lost connection.
 func (t *tx) mayRunAgain(err error) bool { return raced(err) || err != nil && t.conn.Conn().IsClosed() }
 
-// begin begins the transaction, waits for others of the principal, and reads what most changes need: the chat of key,
-// what it has seen, and its current list (or the list whose id is the chat's).
+// begin begins the transaction, waits for other updates of the principal, and reads what most changes need: the chat of
+// key, what the chat has seen, and its current list (or, without one, the list whose id is the chat's).
 func (t *tx) begin(ctx context.Context, key board.Key) error {
 	t.pending.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED`)
-	if key.Principal == board.AllPrincipals { // no other update runs beside it
+	if key.Principal == board.AllPrincipals { // no other update runs meanwhile
 		t.pending.Queue(`LOCK TABLE todo_mcp.store IN EXCLUSIVE MODE`)
 	} else {
 		t.pending.Queue(`LOCK TABLE todo_mcp.store IN ROW SHARE MODE`) // waits for a move of the schema (see makeSchema)
@@ -117,7 +117,7 @@ func (t *tx) begin(ctx context.Context, key board.Key) error {
 	return t.Do(ctx, "begin update", func() error { return t.flush(ctx) })
 }
 
-// commit sends what was written since the last read, and commits.
+// commit sends all writes since the last read, and commits.
 func (t *tx) commit(ctx context.Context) error {
 	t.pending.Queue(`COMMIT`).Exec(func(done pgconn.CommandTag) error {
 		if done.String() != "COMMIT" {
@@ -142,28 +142,28 @@ func (t *tx) end() {
 // flush sends the pending statements, and handles their results.
 func (t *tx) flush(ctx context.Context) error { return t.SendBatch(ctx, &pgx.Batch{}).Close() }
 
-// SendBatch implements sender. It sends the pending statements with a batch.
+// SendBatch implements sender. It sends the pending statements and then those of batch, together.
 func (t *tx) SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults {
 	batch.QueuedQueries = append(t.pending.QueuedQueries, batch.QueuedQueries...)
 	t.pending = &pgx.Batch{}
 	return t.conn.SendBatch(ctx, batch)
 }
 
-// tx is the transaction of an update. It remembers what it reads: nobody else changes that before it ends. What it
-// writes is sent with the next read.
+// tx is the transaction of an update. It remembers the rows that it reads: nobody else changes them before it ends. Its
+// writes are sent with the next read or the commit.
 type tx struct {
 	tables.Saver
 	store   *Store
 	conn    *pgxpool.Conn
 	pending *pgx.Batch
-	seq     int64 // the first that it may give
+	seq     int64 // the first Seq that it may give
 	writes  bool
 	saves   int64 // how many Seqs it has given
 }
 
 var _ board.Tx = (*tx)(nil)
 
-// newTx returns a transaction that has a connection, which end releases, and has not begun.
+// newTx returns a transaction that has not begun, with a connection, which end releases.
 func (s *Store) newTx(ctx context.Context) (*tx, error) {
 	select {
 	case s.room <- struct{}{}:

@@ -30,7 +30,7 @@ import (
 type trips struct{ n atomic.Int64 }
 
 func (c *trips) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
-	if !strings.Contains(data.SQL, "pg_notify") { // which nobody waits for
+	if !strings.Contains(data.SQL, "pg_notify") { // a notice, for which nobody waits
 		c.n.Add(1)
 	}
 	return ctx
@@ -43,8 +43,8 @@ func (c *trips) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBat
 func (c *trips) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
 func (c *trips) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)     {}
 
-// What a chat writes on its list is two round trips to the database: one that waits its turn
-// and reads, and one that stores and commits.
+// A chat's write to its list takes two round trips to the database: one waits for its turn and reads, one stores and
+// commits.
 func TestRoundTrips(t *testing.T) {
 	s := fresh(t, board.Keep{Revisions: 5, Lists: 100, Begun: 10, Abandoned: time.Hour})
 	var c trips
@@ -53,7 +53,7 @@ func TestRoundTrips(t *testing.T) {
 	traced := checktest.Must(pgxpool.NewWithConfig(t.Context(), config))(t)
 	s.pool.Close()
 	s.pool, s.Reader = traced, newReader(traced, &s.Health, s.call)
-	audited := &audit.Log{Store: s, Out: io.Discard, Report: slog.New(slog.DiscardHandler)} // which reads nothing either
+	audited := &audit.Log{Store: s, Out: io.Discard, Report: slog.New(slog.DiscardHandler)} // it reads nothing
 	lists := board.NewBoard(audited).As("p")
 	agent := board.Target{Conversation: board.Conversation{Key: "c"}}
 	mirror := board.Target{Conversation: board.Conversation{Key: "c", Mirrors: true}}
@@ -63,7 +63,7 @@ func TestRoundTrips(t *testing.T) {
 		target *board.Target
 		want   int64
 	}{
-		{"a write that begins a list", &agent, 5}, // it looks for another of its id and for room, and makes its process known
+		{"a write that begins a list", &agent, 5}, // it also looks for its id and for room, and registers its process
 		{"a write", &agent, 2}, {"the next", &agent, 2},
 		{"one that mirrors its host's, and begins", &mirror, 4}, {"the next of it", &mirror, 2},
 		{"a person's", &person, 2},
@@ -86,7 +86,7 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// begin runs an update in another goroutine until it calls the function that change is given. end lets it go on.
+// begin runs an update in another goroutine until change calls its argument pause. end lets the update go on.
 func begin(t *testing.T, s *Store, key board.Key, change func(tx board.Tx, pause func()) error) (end func(), done chan error) {
 	t.Helper()
 	paused, goOn := make(chan bool), make(chan bool)
@@ -101,7 +101,7 @@ func begin(t *testing.T, s *Store, key board.Key, change func(tx board.Tx, pause
 	return end, done
 }
 
-// awaitWaiting waits until so many connections wait for a lock.
+// awaitWaiting waits until n connections wait for a lock.
 func awaitWaiting(t *testing.T, s *Store, n int) {
 	t.Helper()
 	await(t, fmt.Sprint(n, " updates that wait"), func() bool {
@@ -110,9 +110,9 @@ func awaitWaiting(t *testing.T, s *Store, n int) {
 	})
 }
 
-// An update of a principal waits for the one that runs on another server. Then it sees what the
-// other stored: a list that it only looked up, the chats that hold that list, a name, and another
-// chat. Each update runs once. Other principals do not wait.
+// An update waits for a running update of the same principal on another server. Then it sees all that the other stored:
+// a list that it found by a query, the chats that hold the list, a name, and another chat. Each update runs once.
+// Updates of other principals do not wait.
 func TestUpdatesOfAPrincipal(t *testing.T) {
 	s, other := both(t)
 	ctx, chat := t.Context(), todo.ChatID("p", "", "b", false)
@@ -159,7 +159,7 @@ func TestUpdatesOfAPrincipal(t *testing.T) {
 	mustBeAt(t, s, "a", 4)
 }
 
-// An update of all principals waits for those that run, and later ones wait for it.
+// An update of all principals waits for running updates, and later updates wait for it.
 func TestUpdatesOfAllPrincipals(t *testing.T) {
 	s, other := both(t)
 	var order []string
@@ -175,7 +175,7 @@ func TestUpdatesOfAllPrincipals(t *testing.T) {
 		go func() {
 			later <- c.s.Update(t.Context(), board.Key{Principal: c.principal}, func(tx board.Tx) error { return adds(c.principal)(tx, func() {}) })
 		}()
-		if c.s == other { // else it waits in the process
+		if c.s == other { // an update on s waits in the process instead
 			awaitWaiting(t, s, min(n+1, 2))
 		}
 	}
@@ -221,7 +221,7 @@ func TestOldRowsInUse(t *testing.T) {
 	mustBeAt(t, s, "gone", 2)
 	end()
 	checktest.Check(t, <-done)
-	other.Used = tables.Used{} // its chats may expire again
+	other.Used = tables.Used{} // so that chats may be removed by age again
 	begins(other, "later")
 	mustBeAt(t, s, "back", 3)
 	_, err := s.Load(ctx, "gone", 0)
@@ -238,8 +238,8 @@ func TestOldRowsInUse(t *testing.T) {
 	}
 }
 
-// A server that stands still in an update holds up others of the principal for a time. Then it has stored nothing, and
-// runs the update again when it goes on.
+// A server that stands still in an update delays others of the principal by idle_in_transaction_session_timeout. Its
+// update has then stored nothing, and runs again when the server goes on.
 func TestStandsStill(t *testing.T) {
 	address := emptied(t)
 	s, other := open(t, address+"&idle_in_transaction_session_timeout=300"), open(t, address)
@@ -271,8 +271,8 @@ func hold(t *testing.T, address, statement string) {
 	checktest.Must(conn.Exec(t.Context(), "BEGIN; "+statement))(t)
 }
 
-// Who goes on from a Seq misses no chat and no list, whichever of both is committed last.
-// Transactions of other programs hold up nobody.
+// A reader that continues from a Seq misses no chat and no list, whichever of two concurrent saves is committed last.
+// Transactions of other programs delay no reader.
 func TestHorizon(t *testing.T) {
 	address := newDatabase(t)
 	s, other := open(t, address), open(t, address)
@@ -286,7 +286,7 @@ func TestHorizon(t *testing.T) {
 	saveList := func(id string) func(board.Tx) error {
 		return func(tx board.Tx) error { _, err := tx.Save(ctx, snapshot(id, 1)); return err }
 	}
-	checktest.Check(t, s.Update(ctx, board.Key{}, saveList("first"))) // which finds its place, alone
+	checktest.Check(t, s.Update(ctx, board.Key{}, saveList("first"))) // sets seq_offset
 	position := checktest.Must(s.Position(ctx))(t)
 	shown := func(after int64) string {
 		lists, err1 := s.Find(ctx, board.Query{AfterSeq: after, OldestFirst: true})
@@ -297,7 +297,7 @@ func TestHorizon(t *testing.T) {
 	for n, c := range []struct {
 		slow, quick  func(board.Tx) error
 		before, then string
-		both         string // what is new to who came while neither was committed
+		both         string // what is new to a reader that came before both commits
 	}{
 		{saveChat("slow"), saveList("quick"), "0 0", "1 1", "1 1"},
 		{saveList("slow list"), saveChat("quick chat"), "1 1", "2 2", "1 1"},
@@ -306,7 +306,7 @@ func TestHorizon(t *testing.T) {
 	} {
 		var meanwhile int64
 		err := s.Update(ctx, board.Key{Principal: "slow"}, func(tx board.Tx) error {
-			_, isRead := tx.Chats(ctx, board.ChatQuery{}) // so that it has a Seq, and is stored
+			_, isRead := tx.Chats(ctx, board.ChatQuery{}) // a read in the update, which has its Seq since it began
 			err := errors.Join(c.slow(tx), isRead, other.Update(ctx, board.Key{Principal: "quick"}, c.quick))
 			if got := shown(position); got != c.before {
 				t.Errorf("%d: shown although one before it is not committed: %s, want %s", n, got, c.before)
@@ -329,7 +329,7 @@ func TestHorizon(t *testing.T) {
 	}
 }
 
-// A setting that may lose a commit is told by its name.
+// Unsafe names a setting with which a commit may be lost.
 func TestUnsafe(t *testing.T) {
 	if setting, err := fresh(t).Unsafe(t.Context()); err != nil || strings.Contains(setting, "synchronous_commit") {
 		t.Errorf("by default: %q, %v", setting, err)
@@ -360,7 +360,7 @@ func snapshot(id string, revision int64) todo.Snapshot {
 	return todo.Snapshot{List: todo.List{ID: id, Created: time.Now().UTC()}, Revision: revision, Items: []todo.Item{}, Updated: time.Now().UTC()}
 }
 
-// A store that closes at once, as that of a command, has told others of what it saved.
+// A store that closes right after a save, as that of a command does, notifies others of the save.
 func TestLastSaveIsTold(t *testing.T) {
 	address := emptied(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -451,14 +451,14 @@ func mustBeAt(t *testing.T, s *Store, id string, revision int64) {
 	}
 }
 
-// Several newer servers that start at once move an earlier database once, and say each step.
-// BAD-INPUT 52: a server of before that goes on meanwhile stores what it is told, or is told
-// with its next read and write that the store was moved; it stores nothing afterwards.
+// If several newer servers start at once, one of them moves an earlier database, and says each step. BAD-INPUT 52:
+// until then, a server of the earlier version saves as before. Afterwards each of its reads and writes fails with
+// ErrTooNew, and stores nothing.
 func TestMovedBeside(t *testing.T) {
 	url := newDatabase(t)
 	old := open(t, url)
 	mustSave(t, old, "idle", 1)
-	for range 10 { // then the database keeps a plan
+	for range 10 { // so that the database keeps a query plan
 		mustBeAt(t, old, "idle", 1)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -515,9 +515,9 @@ func TestMovedBeside(t *testing.T) {
 	}, laterSteps...)
 }
 
-// A server whose connection is lost while it moves the database leaves it as it was, and so
-// does a step that fails, whose error says the file; the next one moves it. Who has no time
-// for it says what does.
+// A move that loses its connection, or whose step fails, leaves the database as it was. The error names the step's
+// file, and a later server moves the database. Without Keep.Moving, Open fails with ErrEarlier, which says what moves
+// it.
 func TestMoveFails(t *testing.T) {
 	url := newDatabase(t)
 	old := open(t, url)
@@ -547,7 +547,7 @@ func TestMoveFails(t *testing.T) {
 	}, laterSteps...)
 }
 
-// No statement of a move has a limit of time, of the role or of the address.
+// Time limits that the role or the address sets do not apply to the statements of a move.
 func TestMoveTakesItsTime(t *testing.T) {
 	url := newDatabase(t)
 	config := checktest.Must(pgx.ParseConfig(url))(t)
@@ -559,7 +559,7 @@ func TestMoveTakesItsTime(t *testing.T) {
 	}, `SELECT pg_sleep(1)`)
 }
 
-// The move waits for an update that has read the version of before, whatever it will store.
+// A move waits for a running update that has read the earlier version, whatever the update will store.
 func TestMoveWaitsForUpdates(t *testing.T) {
 	url := newDatabase(t)
 	old := open(t, url)

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// aliveFor is how long a process counts as alive after it renewed its row, which it does every sayAliveEvery.
+	// aliveFor is how long a process counts as alive after it renewed its row, as it does every sayAliveEvery.
 	aliveFor      = 30 * time.Second
 	sayAliveEvery = aliveFor / 3
-	// Alive asks again after aliveAge about a process that was alive, and after deadAge about one that was not: it may
-	// have begun meanwhile.
+	// Alive asks again after aliveAge about a process that was alive, and after deadAge about one that was not and may
+	// have begun since.
 	aliveAge, deadAge = time.Second, 20 * time.Millisecond
 )
 
-// alive is which processes were alive when that was read last.
+// alive holds the processes that were alive at the last read.
 type alive struct {
 	sync.Mutex
 	read    time.Time
@@ -28,14 +28,14 @@ type alive struct {
 	are     []string
 }
 
-// forget has the next call of Alive read again.
+// forget makes the next call of Alive read again.
 func (a *alive) forget() {
 	a.Lock()
 	defer a.Unlock()
 	a.read = time.Time{}
 }
 
-// Attend implements board.Store. The process has a row that expires, and renews it until it leaves.
+// Attend implements board.Store. The process gets a row that expires, and renews the row until it leaves.
 func (s *Store) Attend(process string) (leave func()) {
 	if s.life.Enter(s.life.Open) != nil {
 		return nil
@@ -69,7 +69,7 @@ func (s *Store) sayAlive(ctx context.Context, process string) {
 		ON CONFLICT (id) DO UPDATE SET until = excluded.until`, process, aliveFor.Milliseconds())
 }
 
-// Alive implements board.Store. If the database does not answer, all processes count as alive for a while.
+// Alive implements board.Store. If the database does not answer, all processes count as alive for aliveAge.
 func (s *Store) Alive(process string) bool {
 	s.alive.Lock()
 	defer s.alive.Unlock()
@@ -91,18 +91,18 @@ func (s *Store) Alive(process string) bool {
 }
 
 const (
-	// channel is the channel on which notices are sent, and saves their payload.
+	// channel is the channel on which notices are sent, and saves is their payload.
 	channel, saves = "todo_mcp", "saves"
 	// noticeInterval is the least time between two notices of a server. No transaction with a save sends a notice,
 	// because PostgreSQL commits transactions with notices one after the other.
 	noticeInterval = 20 * time.Millisecond
-	// reconnectAfter is how long to wait after a failure.
+	// reconnectAfter is the pause after a notice or a connection failed.
 	reconnectAfter = 500 * time.Millisecond
 	// settleAfter is the time from a hint to a second one: Find shows a save only after all earlier transactions ended.
 	settleAfter = 10 * time.Millisecond
 )
 
-// notify notifies other servers of saves, once for all that were made since the last notice.
+// notify notifies other servers of saves, with one notice for all saves since the last notice.
 func (s *Store) notify() {
 	for {
 		select {
@@ -125,7 +125,7 @@ func (s *Store) tell(ctx context.Context) error {
 	return err
 }
 
-// receive hints the watchers for every notice, and whenever it has connected, since it may have missed notices.
+// receive hints the watchers at every notice, and at each new connection, since notices may have been missed before.
 func (s *Store) receive(config *pgx.ConnConfig) {
 	for s.life.Open.Err() == nil {
 		_ = s.listen(s.life.Open, config) // while it fails, watchers read by themselves every few seconds
@@ -143,7 +143,7 @@ func (s *Store) listen(ctx context.Context, config *pgx.ConnConfig) error {
 	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
 		return err
 	}
-	for { // first without a notice: one that was sent before may never come, and its save is read now
+	for { // the first hint needs no notice: one sent before LISTEN may never come, and watchers read its save now
 		s.life.Hint()
 		if _, err := conn.WaitForNotification(ctx); err != nil {
 			return err

@@ -8,8 +8,7 @@ import (
 	"sync"
 )
 
-// Line passes connections on to a server, and can cut and hold them, as a network
-// does.
+// Line passes connections on to a server, and can cut and hold them, as a network does.
 type Line struct {
 	server   *Server
 	listener net.Listener
@@ -31,7 +30,7 @@ func NewLine(s *Server) (*Line, error) {
 	return l, nil
 }
 
-// Through returns the address of a database of the server, by way of the line.
+// Through returns an address that leads through the line to the database at another address of the server.
 func (l *Line) Through(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -57,7 +56,7 @@ func (l *Line) Hold() {
 	l.held = make(chan struct{})
 }
 
-// Release ends Hold. What was held arrives.
+// Release ends Hold. The held bytes then arrive.
 func (l *Line) Release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -94,7 +93,7 @@ func (l *Line) accept() {
 	}
 }
 
-// pass copies what arrives from one connection to another, and ends both with either.
+// pass copies bytes from one connection to the other, and closes both when either ends.
 func (l *Line) pass(from, to net.Conn) {
 	defer from.Close()
 	defer to.Close()
@@ -104,7 +103,7 @@ func (l *Line) pass(from, to net.Conn) {
 	delete(l.conns, from)
 }
 
-// gate writes to a connection unless the line is held.
+// gate writes to a connection. While the line is held, its writes wait.
 type gate struct {
 	net.Conn
 	line *Line

@@ -11,14 +11,13 @@ import (
 	"time"
 )
 
-// Pooler is a pgbouncer before a server.
+// Pooler is a pgbouncer process in front of a server.
 type Pooler struct {
 	dir string
 	cmd *exec.Cmd
 }
 
-// NewPooler starts a pooler. The settings are of the form name=value, as in its file. The
-// caller closes it.
+// NewPooler starts a pooler. The settings have the form name=value, as in pgbouncer.ini. The caller closes it.
 func NewPooler(s *Server, settings ...string) (*Pooler, error) {
 	path, err := exec.LookPath("pgbouncer")
 	if err != nil {
@@ -53,7 +52,7 @@ func NewPooler(s *Server, settings ...string) (*Pooler, error) {
 	return nil, err
 }
 
-// Through returns the address of a database of the server, by way of the pooler.
+// Through returns an address that leads through the pooler to the database at another address of the server.
 func (p *Pooler) Through(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil {

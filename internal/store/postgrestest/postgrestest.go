@@ -19,8 +19,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Server is a PostgreSQL server in a temporary folder, which listens on a socket in
-// that folder alone.
+// Server is a PostgreSQL server in a temporary folder. It listens only on a socket in that folder.
 type Server struct {
 	dir       string
 	options   string
@@ -28,8 +27,7 @@ type Server struct {
 	databases atomic.Int64
 }
 
-// New makes a server and starts it. The settings are of the form name=value, as in
-// "fsync=off". The caller closes it.
+// New makes a server and starts it. The settings have the form name=value, as in "fsync=off". The caller closes it.
 func New(settings ...string) (*Server, error) {
 	dir, err := os.MkdirTemp("", "todo-postgres")
 	if err != nil {
@@ -52,8 +50,8 @@ func New(settings ...string) (*Server, error) {
 	return s, nil
 }
 
-// makeCluster copies an empty cluster: to make one takes two seconds of a processor. It is
-// made once for all tests of a user with this PostgreSQL.
+// makeCluster copies an empty cluster, because making one takes two seconds of processor time. All tests of a user with
+// this PostgreSQL share the original.
 func (s *Server) makeCluster() error {
 	path, err := program("initdb")
 	if err != nil {
@@ -72,7 +70,7 @@ func (s *Server) makeCluster() error {
 	return s.run("cp", "-a", empty, s.data())
 }
 
-// Log is the path of what the server logs.
+// Log returns the path of the server's log.
 func (s *Server) Log() string { return filepath.Join(s.dir, "log") }
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
@@ -82,8 +80,8 @@ func (s *Server) Start() error {
 	return s.run("pg_ctl", "-D", s.data(), "-w", "-t", "60", "-l", s.Log(), "-o", s.options, "start")
 }
 
-// Stop stops the server in one of PostgreSQL's ways: "fast" ends connections and
-// closes cleanly, "immediate" is like a crash, after which the log is replayed.
+// Stop stops the server in one of PostgreSQL's modes: "fast" ends connections and closes cleanly; "immediate" is like a
+// crash, after which the log is replayed.
 func (s *Server) Stop(mode string) error {
 	return s.run("pg_ctl", "-D", s.data(), "-w", "-m", mode, "stop")
 }
@@ -102,7 +100,7 @@ func (s *Server) Address(database string) string {
 	return "postgres://todo@/" + database + "?host=" + url.QueryEscape(s.dir)
 }
 
-// SetTemplate makes the database that [Server.NewDatabase] copies: migrate fills the one at an address. It must leave no connection open.
+// SetTemplate makes the database that [Server.NewDatabase] copies. migrate fills it, and must leave no connection open.
 func (s *Server) SetTemplate(migrate func(address string) error) error {
 	const name = "migrated"
 	if err := s.Exec("CREATE DATABASE " + name); err != nil {
@@ -137,8 +135,8 @@ func (s *Server) Exec(statement string) error {
 	return err
 }
 
-// run runs one of PostgreSQL's programs, which refuse to run as root, as the user
-// nobody then.
+// run runs one of PostgreSQL's programs. As root, it runs the program as the user nobody, because these programs refuse
+// root.
 func (s *Server) run(name string, args ...string) error {
 	path, err := program(name)
 	if err != nil {
@@ -151,7 +149,7 @@ func (s *Server) run(name string, args ...string) error {
 	return nil
 }
 
-// unprivileged returns a command that runs as the user nobody when this is root's process.
+// unprivileged returns a command that runs as the user nobody if this process runs as root.
 func unprivileged(path string, args ...string) *exec.Cmd {
 	cmd := exec.Command(path, args...)
 	if os.Geteuid() == 0 {

@@ -1,6 +1,6 @@
-// Package record encodes snapshots and chats as JSON, the same in every store on disk, so that lists can move. A
-// revision has all its items: a list is small, see [todo.MaxSize]. Seq, which belongs to one store, is not encoded.
-// Later versions must decode what earlier ones stored: fields are added, never renamed.
+// Package record encodes snapshots and chats as JSON, the same in every store on disk, so that lists can move between
+// stores. A revision has all its items: a list is small, see [todo.MaxSize]. Seq, which belongs to one store, is not
+// encoded. Later versions must decode what earlier ones stored: fields are added, never renamed.
 package record
 
 import (
@@ -17,10 +17,10 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// format is that of version 1 of encoding/json, with <, > and & unescaped.
+// format is the format of version 1 of encoding/json, but with <, > and & unescaped.
 var format = jsonv2.JoinOptions(json.DefaultOptionsV1(), jsontext.EscapeForHTML(false))
 
-// Body encodes a snapshot without List and Seq, and without Worked if that only repeats Updated. Nil Items become [].
+// Body encodes a snapshot without List, Seq, and an agent's Worked that repeats Updated. Nil Items become [].
 func Body(s todo.Snapshot) ([]byte, error) {
 	s.List = todo.List{}
 	if s.Items == nil {
@@ -32,7 +32,7 @@ func Body(s todo.Snapshot) ([]byte, error) {
 	return jsonv2.Marshal(&s, format)
 }
 
-// Encode encodes a list (what is the same in all its revisions), or a chat without its Seq.
+// Encode encodes a list (the fields that all its revisions share), or a chat without its Seq.
 func Encode[T todo.List | todo.Chat](v T) ([]byte, error) { return jsonv2.Marshal(&v, format) }
 
 // Chat decodes a chat that [Encode] encoded, and sets its Seq. An error wraps [board.ErrDamaged].

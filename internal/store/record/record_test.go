@@ -60,8 +60,7 @@ func TestStoredRow(t *testing.T) {
 	}
 }
 
-// When an agent worked is stored beside a person's revision alone: of an agent's own it
-// is when it was written.
+// Worked is stored only in a person's revision. For an agent's revision, it is the time of the write (Updated).
 func TestWorked(t *testing.T) {
 	at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	for name, want := range map[string]todo.Snapshot{
@@ -82,8 +81,8 @@ func TestWorked(t *testing.T) {
 	}
 }
 
-// Bytes of a damaged file are refused as corrupt, or are a snapshot that is stored
-// and read back as it is.
+// Snapshot refuses damaged bytes as corrupt, or returns a snapshot that can be encoded and decoded again without a
+// change.
 func FuzzSnapshot(f *testing.F) {
 	f.Add([]byte(`{"revision":1,"items":[{"id":"1","text":"A","status":"pending"}],"last_id":1,"updated":"2026-01-02T03:04:05Z"}`), []byte(`{"id":"a","principal":"","created":"2026-01-02T03:04:05Z"}`))
 	f.Add([]byte(`{"revision":-1,"items":null}`), []byte(`{"id":"a","scope":{},"previous":"b","chat":"c"}`))
@@ -99,7 +98,7 @@ func FuzzSnapshot(f *testing.F) {
 		bodyAgain, err1 := record.Body(s)
 		listAgain, err2 := record.Encode(s.List)
 		if err := errors.Join(err1, err2); err != nil {
-			return // a year beyond 9999 cannot be written; it was not
+			return // a year beyond 9999 cannot be encoded, so no store wrote it
 		}
 		again, err := record.Snapshot(bodyAgain, listAgain, 7)
 		if s.Items == nil {
@@ -111,7 +110,7 @@ func FuzzSnapshot(f *testing.F) {
 	})
 }
 
-// Times that do not fit keep their order with those that do.
+// Times beyond the range of Unix nanoseconds keep their order with times within it.
 func TestUnixNano(t *testing.T) {
 	for _, c := range []struct {
 		t    time.Time

@@ -18,8 +18,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/store/tables"
 )
 
-// BackUp writes a copy of the store, as it is at one moment, to a new file that only its owner may read. It reads all of
-// the copy as [Store.Check] does, and returns how many revisions it has. Without an error the copy is on the disk.
+// BackUp writes a copy of the store, as it is at one moment, to a new file that only its owner may read. It checks all
+// of the copy as [Store.Check] does, and returns how many revisions that has. Without an error the copy is on the disk.
 func (s *Store) BackUp(ctx context.Context, to string, found func(problem string)) (revisions int, err error) {
 	part := to + ".part"
 	defer func() {
@@ -107,7 +107,7 @@ func takeAll(ctx context.Context, db *sql.DB, from string) error {
 	if err := tx.QueryRowContext(ctx, lastSeq).Scan(&last); err != nil {
 		return err
 	}
-	for _, table := range []string{"history", "lists", "seen", "names", "chats", "keys"} { // triggers count lists
+	for _, table := range []string{"history", "lists", "seen", "names", "chats", "keys"} { // triggers fill list_counts
 		var columns, values string
 		if err := tx.QueryRowContext(ctx, `SELECT group_concat(name), group_concat(CASE name WHEN 'seq' THEN 'seq + ?1' ELSE name END)
 			FROM main.pragma_table_info(?)`, table).Scan(&columns, &values); err != nil {
@@ -154,12 +154,12 @@ func (s *Store) Compact(ctx context.Context) (err error) {
 	statements := &statements{db: db}
 	for before, now := math.MaxInt, 0; err == nil; before = now {
 		err = db.QueryRowContext(ctx, `PRAGMA freelist_count`).Scan(&now)
-		if err != nil || now == 0 || now >= before { // others use as much space as a step frees
+		if err != nil || now == 0 || now >= before { // other writers use as much space as a step frees
 			break
 		}
 		began := time.Now()
 		err = statements.query(ctx, `PRAGMA incremental_vacuum(256)`, nil, func(rows tables.Rows) error {
-			for rows.Next() { // each moves a page; nobody else writes until the last
+			for rows.Next() { // each row moves a page; nobody else writes until the last
 				continue
 			}
 			return rows.Err()

@@ -21,7 +21,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// BAD-INPUT 50: who opens a store merges the log that others left, before its first write.
+// BAD-INPUT 50: a process that opens a store merges the log that others left, before its own first write.
 func TestLogOfOthers(t *testing.T) {
 	path, a := newStore(t)
 	for n := range int64(5) {
@@ -52,9 +52,9 @@ func checkGone(t *testing.T, path string, stores ...*Store) {
 	}
 }
 
-// BAD-INPUT 50: a file that is removed while stores have it open is not silently a new, empty
-// one: they refuse, until a process that never had it, as after a restart, begins another. The
-// old -wal and -shm are not applied to that, and all go on with it.
+// BAD-INPUT 50: if a file is removed while stores have it open, they do not silently make a new, empty one. They refuse
+// calls until a process that never had the file, as after a restart, makes another. The old -wal and -shm are not
+// applied to the new file, and all stores go on with it.
 func TestMainFileDeleted(t *testing.T) {
 	for name, gone := range map[string]func(path string) error{
 		"the file": os.Remove,
@@ -70,7 +70,7 @@ func TestMainFileDeleted(t *testing.T) {
 			for n := range int64(20) {
 				mustSave(t, a, "a", n+1)
 			}
-			checktest.Must(b.Load(t.Context(), "a", 0))(t) // it reads alone
+			checktest.Must(b.Load(t.Context(), "a", 0))(t) // b only reads so far
 			checktest.Check(t, gone(path))
 			checkGone(t, path, a, b)
 			if name == "its content" {
@@ -149,8 +149,8 @@ func TestLogDeletedInASave(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 75: after the log is cut no write is acknowledged that nobody could read
-// again. A log that another process merged and emptied is none that was cut.
+// BAD-INPUT 75: after the log is cut, writes are refused, because nobody could read them again. A log that another
+// process merged and emptied does not count as cut.
 func TestLogCut(t *testing.T) {
 	for name, part := range map[string]int64{"all of it": 0, "the last half": 2} {
 		path, s := newStore(t)
@@ -178,8 +178,8 @@ func TestLogCut(t *testing.T) {
 	}
 }
 
-// A damaged row of what a chat has seen costs it that, and no more: the chat
-// goes on with its others, and is read again once it has stored one.
+// If one row of what a chat has seen is damaged, the chat keeps its other rows. Once the chat stores another row, the
+// damaged one is gone.
 func TestDamagedSeen(t *testing.T) {
 	path, s := newStore(t)
 	key := board.Key{Chat: "c"}
@@ -199,7 +199,7 @@ func TestDamagedSeen(t *testing.T) {
 	}
 	mustSave(t, s, "c", 1)
 	checktest.Check(t, move(t.Context(), s, "c", "c"))
-	mustSave(t, open(t, path), "d", 1) // of another process: this one must read anew
+	mustSave(t, open(t, path), "d", 1) // as another process saves, so that s must read anew
 	if err := s.Update(t.Context(), key, read); err != nil || len(known) != 2 || known[0].List != "c" || !known[0].Current || known[1].List != "a" || known[1].Current {
 		t.Errorf("78: after a move: %+v, %v", known, err)
 	}
@@ -211,7 +211,7 @@ func TestDamagedSeen(t *testing.T) {
 	}
 }
 
-// The log of a file that another process has made meanwhile is not removed as an old one.
+// If another process has made the file meanwhile, its log is not removed as a leftover.
 //
 // BAD-INPUT 74: A process that sleeps or is killed while it makes the store file → Others wait
 // under a system lock, which ends with it
@@ -223,7 +223,7 @@ func TestCreatorThatSleeps(t *testing.T) {
 	really := removeLeftover
 	defer func() { removeLeftover = really }()
 	removeLeftover = func(name string) error {
-		if asleep.CompareAndSwap(false, true) { // a is here; b finds that all of a's files are old
+		if asleep.CompareAndSwap(false, true) { // a sleeps here; to b, all of its files look old
 			for _, suffix := range []string{"-new", "-lock"} {
 				_ = os.Chtimes(path+suffix, time.Time{}, time.Now().Add(-time.Hour))
 			}
@@ -274,8 +274,8 @@ func TestFoldersSurvivePowerLoss(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 74: a process that looks for the store while another makes it does not take it for an
-// empty database beside a full log. What one left that was killed is in the way of neither.
+// BAD-INPUT 74: a process that looks for the store while another makes it does not take the new file for an empty
+// database beside a full log. Files that a killed process left hinder neither.
 func TestLooksWhileAnotherMakes(t *testing.T) {
 	for n := range 10 {
 		path := filepath.Join(t.TempDir(), "todo.db")
@@ -301,8 +301,8 @@ func TestLooksWhileAnotherMakes(t *testing.T) {
 	}
 }
 
-// A line of a page with many lists that is not of its list is found by a check. A damaged mark
-// of a deleted list is not in the way of its purge, nor a damaged revision in that of a save.
+// A check finds an excerpt (the line of a list on pages with many lists) that differs from its list. A damaged value in
+// the column deleted does not prevent the purge of its list, nor a damaged revision the next save.
 func TestDamageOfAList(t *testing.T) {
 	path, s := newStore(t, board.Keep{Revisions: 5})
 	mustSave(t, s, "a", 1)
@@ -332,9 +332,8 @@ func problemsOf(t *testing.T, s *Store) (problems []string) {
 	return problems
 }
 
-// A damaged chat counts as none, is found by a check, and is in no other's way: it can be saved
-// over, whatever of it is damaged. A damaged time of a key is read as some other time, not as
-// damage.
+// A damaged chat counts as missing, is found by a check, and does not hinder other chats. It can be saved again,
+// whichever column is damaged. A damaged time of a key is read as some other time, not as damage.
 func TestDamagedChat(t *testing.T) {
 	for column, value := range map[string]string{"principal": "'x'", "member": "'x'", "used": "7", "ended": "'x'", "body": "'{'", "sum": "7"} {
 		path, s := newStore(t)
@@ -384,7 +383,7 @@ func TestDamagedChat(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 130: a check finds what is wrong with revisions.
+// BAD-INPUT 130: a check finds damaged revisions.
 func TestCheck(t *testing.T) {
 	path, s := newStore(t)
 	storetest.RunCheck(t, s, "", func(sql string) { execSQL(t, openRaw(t, path), sql) })

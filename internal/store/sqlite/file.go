@@ -29,8 +29,8 @@ var (
 type file struct {
 	db    *sql.DB
 	info  fs.FileInfo
-	log   fs.FileInfo  // of its -wal file; nil if it had none
-	fixed bool         // it is read as a file that nobody changes, see openReader
+	log   fs.FileInfo  // of the -wal file as it was opened; nil without one
+	fixed bool         // it was opened as immutable, see openReader
 	users atomic.Int32 // the last release closes the database
 
 	statements statements
@@ -51,12 +51,12 @@ func (f *file) release() error {
 	return f.db.Close()
 }
 
-// isChanged reports whether a file that is read as immutable has changed since before, or is about to. now may be nil.
+// isChanged reports whether a file that is read as immutable has changed from before to now (may be nil), or soon will.
 func isChanged(path string, before, now fs.FileInfo) bool {
 	return hasLog(path) || now == nil || now.Size() != before.Size() || !now.ModTime().Equal(before.ModTime())
 }
 
-// hasLog reports whether there is a -wal file. Without one no process uses the store.
+// hasLog reports whether there is a -wal file. Without such a file, no process uses the store.
 func hasLog(path string) bool {
 	_, err := os.Stat(path + "-wal")
 	return !errors.Is(err, fs.ErrNotExist)
@@ -184,7 +184,7 @@ func create(path string) error {
 	return nil
 }
 
-// publish creates the file, unless there is one. It first removes a deleted database's logs, which SQLite would apply.
+// publish creates the file, unless there is one. It first removes logs of a deleted database: SQLite would apply them.
 func publish(path string) error {
 	if info, err := look(path); info != nil || err != nil {
 		return err
@@ -197,7 +197,7 @@ func publish(path string) error {
 	return atomicfile.Write(path, nil, nil)
 }
 
-// Tests replace these, to act while a file is being created, and to see what is synced.
+// Tests replace these functions, to act while a file is being created, and to see which folders are synced.
 var removeLeftover, syncFolder = os.Remove, atomicfile.SyncFolder
 
 // openDatabase returns the database at path. Its connections are opened at their first use.
@@ -213,7 +213,7 @@ func openDatabase(path string, connections int, mode string, pragmas ...string) 
 	return db
 }
 
-// describe wraps err with the path and, for a file that cannot be used, with what the user can do. It returns nil for nil.
+// describe wraps err with the path and, for a file that cannot be used, with advice. It returns nil for nil.
 func describe(path string, err error) error {
 	switch {
 	case err == nil || errors.Is(err, board.ErrDamaged):
@@ -237,7 +237,7 @@ func describe(path string, err error) error {
 // otherTables matches SQLite's errors for a statement that does not fit the tables, since another version changed them.
 var otherTables = regexp.MustCompile(`no such (table|column)|has no column`)
 
-// failedWith reports whether err is an SQLite error with one of some result codes, primary or extended ones.
+// failedWith reports whether err is an SQLite error with one of the result codes, primary or extended.
 func failedWith(err error, codes ...int) bool {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	return ok && (slices.Contains(codes, e.Code()&0xff) || slices.Contains(codes, e.Code()))

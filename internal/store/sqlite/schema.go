@@ -19,17 +19,17 @@ import (
 //go:embed schema.sql
 var schema string
 
-// steps lead to the schema of this program: each makes its version from the one before, the first one from an empty
+// steps lead to the schema of this program: each makes its version from the version before, the first from an empty
 // file. Their number is the version (PRAGMA user_version). A released step never changes: a later change is a new step.
 var steps = []string{schema}
 
-// applicationID is in every file ("todo").
+// applicationID marks every store file ("todo" in ASCII).
 const applicationID = 0x746f646f
 
 // errForeign means that a file is a database, but not one of this program.
 var errForeign = errors.New("it is another program's database")
 
-// schemaOf returns the version of a database (0: empty). Its error says if that is damaged, foreign, earlier or newer.
+// schemaOf returns the version of a database (0: empty), or an error for a damaged, foreign, earlier or newer database.
 func schemaOf(ctx context.Context, db *sql.DB) (version int, err error) {
 	var id, tables int
 	err = db.QueryRowContext(ctx, `SELECT (SELECT user_version FROM pragma_user_version), (SELECT application_id FROM pragma_application_id),
@@ -50,8 +50,8 @@ func schemaOf(ctx context.Context, db *sql.DB) (version int, err error) {
 	return version, err
 }
 
-// makeSchema prepares the database at path, with one connection, for writing. If it has no tables it syncs the folders
-// above and makes the tables, in one transaction. If say is not nil it upgrades an earlier store, and says each step.
+// makeSchema prepares the database at path for writing, by one connection. Without tables, it syncs the folders above
+// and makes the tables, in one transaction. If say is not nil, it upgrades an earlier store and calls say per step.
 func makeSchema(ctx context.Context, db *sql.DB, path string, say func(text string)) error {
 	look := func() (version int, err error) {
 		if version, err = schemaOf(ctx, db); say != nil && errors.Is(err, board.ErrEarlier) {
@@ -63,10 +63,10 @@ func makeSchema(ctx context.Context, db *sql.DB, path string, say func(text stri
 	if err != nil {
 		return err
 	}
-	settings := "PRAGMA journal_mode = WAL; PRAGMA user_version" // the read makes SQLite create the log
+	settings := "PRAGMA journal_mode = WAL; PRAGMA user_version" // reading user_version makes SQLite create the log
 	switch version {
 	case len(steps):
-	case 0: // not in a file that has this setting: SQLite would write it again
+	case 0: // only in a new file: in another one, SQLite would write the setting again
 		settings = "PRAGMA auto_vacuum = INCREMENTAL; " + settings
 	default: // merges the log as [writer.settleLog] does
 		settings += "; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA busy_timeout = 600000"
@@ -79,14 +79,14 @@ func makeSchema(ctx context.Context, db *sql.DB, path string, say func(text stri
 	}
 	version, err = look()
 	for dir := range atomicfile.Above(path) {
-		if err == nil && version == 0 { // a file with a schema was synced with its folders by who made it
+		if err == nil && version == 0 { // the process that made the schema has synced the folders
 			syncFolder(dir)
 		}
 	}
 	if err == nil && version < len(steps) {
 		err = tables.Step(steps, version, say, func(version int, step string) error {
 			_, err := db.ExecContext(ctx, fmt.Sprintf("%s; PRAGMA user_version = %d; PRAGMA application_id = %d", step, version, applicationID))
-			if failedWith(err, sqlite3.SQLITE_ERROR) { // keeps [describe] from taking it for a newer schema
+			if failedWith(err, sqlite3.SQLITE_ERROR) { // else [describe] would take it for a newer schema
 				err = errors.New(err.Error())
 			}
 			return err

@@ -2,8 +2,8 @@
 // board.Store: an acknowledged save is in the file (WAL, synchronous=FULL) and survives kill -9 and power loss.
 //
 // The first Update creates the file and its folder. Updates that wait at the same time share a transaction. Every call
-// uses the file that has the path now. Once no file has it any more, calls fail: a new file would show an empty board,
-// as if there never were lists.
+// uses the file that is at the path now. If a used file is gone from its path, calls fail: a new file would show an
+// empty board, as if there never were lists.
 package sqlite
 
 import (
@@ -36,9 +36,9 @@ type Store struct {
 	temporary string      // the folder that Close removes; empty for none
 	pragmas   []string    // more pragmas of the writing connection
 	reading   chan *file  // one slot, used as a lock: the database to read from; nil if not open
-	had       atomic.Bool // the file was open once, so that one must be there
+	had       atomic.Bool // a file was open once, so one must be at the path
 
-	queue   chan *request  // what the writer goroutine is to run
+	queue   chan *request  // requests for the writer goroutine
 	writing sync.WaitGroup // the writer goroutine
 	batches atomic.Int64   // committed transactions, for tests
 
@@ -49,8 +49,8 @@ type Store struct {
 
 var _ board.Store = (*Store)(nil)
 
-// Open returns a store in the file at path, which need not exist. If it cannot use the file it leaves that unchanged. An
-// empty path is a file in a temporary folder, which Close removes: its saves do not wait for the disk.
+// Open returns a store in the file at path, which need not exist. If it cannot use the file, the file stays unchanged.
+// An empty path stands for a file in a temporary folder, which Close removes; its saves do not wait for the disk.
 func Open(path string, keep board.Keep) (s *Store, err error) {
 	s = &Store{keep: keep, life: tables.NewLife(keep.Before), reading: make(chan *file, 1), queue: make(chan *request, maxBatch)}
 	if path == "" {
@@ -178,7 +178,7 @@ func (s *Store) SessionKey(ctx context.Context, fresh []byte) (key []byte, err e
 	return key, err
 }
 
-// queries returns the statements of this package. They also find a list that lacks its newest revision: it is damaged.
+// queries returns the statements of this package. They find a list without its newest revision too, as a damaged one.
 var queries = sync.OnceValue(tables.Dialect{
 	Newest:   `LEFT JOIN history h ON h.seq = l.seq`,
 	Sum:      `todo_sum`,
@@ -214,7 +214,7 @@ func (s *Store) query(ctx context.Context, what, query string, args []any, read 
 	switch ended := ctx.Err(); {
 	case ended != nil && isLocked:
 		err = fmt.Errorf("%w: another program has %s locked; end it, or name another store with --store", ended, s.path)
-	case ended != nil: // it explains an interrupted query
+	case ended != nil: // the end of ctx explains an interrupted query
 		err = ended
 	}
 	if err != nil {
@@ -227,9 +227,9 @@ func init() {
 	sqlite.MustRegisterFunction("todo_sum", &sqlite.FunctionImpl{NArgs: -1, Deterministic: true, VolatileArgs: true, Scalar: sumOf})
 }
 
-// sumOf is the SQL function todo_sum. It returns the checksum (CRC-32 + 1) of columns. Each row stores that of the
-// columns before it, because SQLite does not notice when a disk returns other bytes than were written (BAD-INPUT 130).
-// The driver cuts texts at a NUL, but not volatile arguments, which are whole, in SQLite's memory.
+// sumOf is the SQL function todo_sum. It returns the checksum (CRC-32 + 1) of columns. Rows store that of their
+// content, because SQLite does not notice when a disk returns other bytes than were written (BAD-INPUT 130). The driver
+// cuts texts at a NUL, but not volatile arguments, which are the whole texts in SQLite's memory.
 func sumOf(_ *sqlite.FunctionContext, columns []driver.Value) (driver.Value, error) {
 	crc := uint32(0)
 	number := func(n int64) {

@@ -35,8 +35,8 @@ func TestDurable(t *testing.T) {
 	storetest.RunDurable(t, func(path string) (board.Store, error) { return Open(path, board.Keep{}) })
 }
 
-// open opens a store that does not wait for the disk, but in benchmarks. That commits are
-// synced is tested by internal/faults, without power.
+// open opens a store that waits for the disk only in benchmarks. internal/faults tests, by power loss, that commits are
+// synced.
 func open(t testing.TB, path string, keep ...board.Keep) *Store {
 	t.Helper()
 	s := checktest.Must(Open(path, append(keep, board.Keep{})[0]))(t)
@@ -65,8 +65,8 @@ func snapshot(id string, revision int64) todo.Snapshot {
 		Items: []todo.Item{{ID: "1", Text: "A", Status: todo.Pending}}, LastID: 1}
 }
 
-// Opening and reading create nothing on disk; what the first save creates only
-// the user may access, and Close leaves one file of it.
+// Opening and reading create nothing on disk. Only the user may access what the first save creates, and Close leaves
+// only the store file.
 func TestCreatesFilesOnFirstSave(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "deep", "er", "todo.db")
@@ -100,7 +100,7 @@ func TestCreatesFilesOnFirstSave(t *testing.T) {
 	}
 }
 
-// What `--store memory` keeps is in a folder that goes as the store is closed.
+// Lists of `--store memory` are in a folder that Close removes.
 func TestTemporary(t *testing.T) {
 	s := checktest.Must(Open("", board.Keep{}))(t)
 	mustSave(t, s, "a", 1)
@@ -144,8 +144,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child is what a child process runs. In mode "count" it prints the number of
-// revisions in the file; see [movingChild]. Otherwise it increments the list "shared" 50 times.
+// child runs in a child process. In mode "count" it prints the number of revisions in the file, in modes "moving" and
+// "stuck" it runs [movingChild], else it increments the list "shared" 50 times.
 func child(path, mode string) error {
 	switch mode {
 	case "count":
@@ -269,9 +269,8 @@ func mustSave(t testing.TB, s *Store, id string, revision int64) {
 	}
 }
 
-// A watcher that began before the store's file existed hears of another process's save at once, by
-// the file that each save writes, and not by looking now and then; also after that file was
-// deleted.
+// A watcher that began before the store's file existed hears of the save of another process at once, by the file that
+// each save writes, not by polling. After that file was deleted, it still does.
 func TestWatchHearsOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	b, a := open(t, path), open(t, path)
@@ -309,7 +308,7 @@ func TestWatchHearsOthers(t *testing.T) {
 	checktest.Check(t, <-done)
 }
 
-// What chats have seen goes where nobody used it for long, and makes no other list current.
+// Rows of seen are removed if nobody used them for long. No other list becomes current then.
 func TestAging(t *testing.T) {
 	storetest.RunAging(t, func(t testing.TB) (board.Store, func(time.Duration)) {
 		path := filepath.Join(t.TempDir(), "todo.db")

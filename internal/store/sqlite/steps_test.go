@@ -27,7 +27,7 @@ var laterSteps = []string{
 	`CREATE TABLE colours (name TEXT); INSERT INTO colours SELECT colour FROM lists`,
 }
 
-// setSteps has the programs of this process be those of a version with other steps.
+// setSteps makes this process act, until the test ends, as a version with other steps.
 func setSteps(t testing.TB, all ...string) {
 	before := steps
 	steps = all
@@ -38,15 +38,15 @@ func versions(version int) []string {
 	return append(append([]string{}, steps...), laterSteps...)[:version]
 }
 
-// movingChild runs in a child process: it opens a store as a program of the later version, and prints
-// what it says. In mode "stuck" it stops before the last step.
+// movingChild runs in a child process: it opens a store as a program of the later version, and prints the texts of
+// Moving. In mode "stuck" it stops before the last step.
 func movingChild(path, mode string) error {
 	all := versions(len(steps) + 2)
 	steps = all
 	s, err := Open(path, board.Keep{Moving: func(text string) {
 		fmt.Println(text)
 		if mode == "stuck" && strings.Contains(text, fmt.Sprintf("schema %d of", len(all))) {
-			time.Sleep(time.Hour) // until it is killed; with nothing to wake it Go would end it on Windows
+			time.Sleep(time.Hour) // until it is killed; if nothing could wake it, Go would end it on Windows
 		}
 	}})
 	if err != nil {
@@ -55,8 +55,8 @@ func movingChild(path, mode string) error {
 	return s.Close()
 }
 
-// makeVersion makes a store of a version with some lists, and returns its path and its lists.
-// Of a version of before this one it is a copy of what a program of it wrote.
+// makeVersion makes a store of a schema version with some lists, and returns its path and its lists. For an earlier
+// version than this one it copies a file that a program of that version wrote.
 func makeVersion(t testing.TB, version int) (path string, lists []string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "todo.db")
@@ -75,8 +75,7 @@ func makeVersion(t testing.TB, version int) (path string, lists []string) {
 	return path, []string{"a", "b"}
 }
 
-// A store of every earlier version is moved as it is opened, step by step, which is said, and
-// has all its lists then.
+// Opening a store of any earlier version moves it step by step, says each step, and keeps all its lists.
 func TestEveryVersion(t *testing.T) {
 	for version := 1; version <= len(steps); version++ {
 		path, lists := makeVersion(t, version)
@@ -103,8 +102,8 @@ func TestEveryVersion(t *testing.T) {
 	mustSave(t, s, "new", 1)
 }
 
-// A step that fails changes nothing, and the error says which file it is of. Who has no time for
-// the move changes nothing either, and says what does it. The program of before goes on.
+// A step that fails changes nothing, and the error names the step's file. Without Keep.Moving nothing changes either,
+// and the error names a command that moves the store. The earlier program can use the store afterwards.
 func TestMoveFails(t *testing.T) {
 	path, _ := makeVersion(t, len(steps))
 	before := filesOf(t, path)[""]
@@ -124,8 +123,8 @@ func TestMoveFails(t *testing.T) {
 	mustSave(t, open(t, path), "a", 2)
 }
 
-// BAD-INPUT 52: a program that had the store open while a newer one moved it is told so with
-// its next read and its next write, also when the tables that it uses are as they were.
+// BAD-INPUT 52: a program that had the store open while a newer one moved it fails with ErrTooNew at its next read and
+// its next write, even if the tables that it uses did not change.
 func TestMovedBeside(t *testing.T) {
 	path, _ := makeVersion(t, len(steps))
 	reads, writes := open(t, path), open(t, path)
@@ -137,7 +136,7 @@ func TestMovedBeside(t *testing.T) {
 		open(t, path, board.Keep{Moving: func(string) {
 			newer := steps
 			steps = old
-			checkRevision(t, reads, "a", 2) // the last that it may read
+			checkRevision(t, reads, "a", 2) // its last read that succeeds
 			steps = newer
 		}})
 	})
@@ -152,8 +151,8 @@ func TestMovedBeside(t *testing.T) {
 	checkRevision(t, open(t, path), "a", 2)
 }
 
-// A program that is killed while it moves a store leaves it as it was; of several that start
-// then one moves it.
+// A program that is killed while it moves a store leaves the store as it was. Of several programs that start
+// afterwards, one moves it.
 func TestMovingProcesses(t *testing.T) {
 	path, _ := makeVersion(t, len(steps))
 	beside := open(t, path)
@@ -202,7 +201,7 @@ func filesOf(t testing.TB, path string) files {
 	return all
 }
 
-// So does a store that was opened before they came.
+// A store that was opened before such a file came refuses it, too.
 //
 // BAD-INPUT 52: As store: a file of a newer version, of another program, damaged, a dangling link,
 // a pipe, an empty database beside a log → Refused with what to do; untouched

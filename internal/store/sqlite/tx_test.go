@@ -24,8 +24,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// A steady write reads nothing from the disk, and looks at few pages: what it needs to know it
-// has stored itself, unless another connection has written.
+// A write in a steady series reads nothing from the disk, and looks at few pages: the writer remembers what it stored,
+// unless another connection has written.
 func TestSteadyUpdateReadsNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	read, pages, wrote := counted(t, path, sqlite.DBStatusCacheMiss), counted(t, path, looks...), counted(t, path, sqlite.DBStatusCacheWrite)
@@ -39,7 +39,7 @@ func TestSteadyUpdateReadsNothing(t *testing.T) {
 		checktest.Check(t, s.Update(t.Context(), key, func(tx board.Tx) error { return writeNext(t.Context(), tx, key, n) }))
 	}
 	const writes = 50
-	for n := range writes { // so that SQLite has what it needs in memory
+	for n := range writes { // so that SQLite has the pages in memory
 		write(n)
 	}
 	read()
@@ -62,8 +62,8 @@ func TestSteadyUpdateReadsNothing(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 50: when another file is put in the place of the one that is open, what is
-// read is what that file says, although it has the same numbers as what was saved here.
+// BAD-INPUT 50: when another file replaces the open one, reads return the content of that file, even if it has a list
+// and revision with the same numbers.
 func TestReadsTheFileInItsPlace(t *testing.T) {
 	dir := t.TempDir()
 	path, backup := filepath.Join(dir, "todo.db"), filepath.Join(dir, "backup.db")
@@ -85,8 +85,8 @@ func TestReadsTheFileInItsPlace(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 65: what is kept in memory is bounded, also of lists without items, whose
-// last revision says which were dropped.
+// BAD-INPUT 65: the use of memory is bounded, also for lists without items whose last revision says which items were
+// dropped.
 func TestMemoryOfEmptiedLists(t *testing.T) {
 	_, s := newStore(t)
 	for n := range 100 {
@@ -105,8 +105,8 @@ func TestMemoryOfEmptiedLists(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 51: a conversation whose call is given up while its commit is under way
-// begins no second list with the next.
+// BAD-INPUT 51: if a call that begins a list is given up during its commit, the conversation's next call begins no
+// second list.
 func TestBeginsOnceWhenGivenUp(t *testing.T) {
 	_, s := newStore(t)
 	key := board.Key{Chat: "c"}
@@ -122,7 +122,7 @@ func TestBeginsOnceWhenGivenUp(t *testing.T) {
 			return errors.Join(incrementIn(tx, id), tx.See(ctx, board.Seen{Key: key, List: id, Current: true}))
 		})
 	}
-	// A request that keeps the transaction open.
+	// hold runs a request that keeps the transaction open until the second channel is closed.
 	hold := func() (running, until chan struct{}) {
 		running, until = make(chan struct{}), make(chan struct{})
 		change := func(board.Tx) error { close(running); <-until; return nil }
@@ -140,7 +140,7 @@ func TestBeginsOnceWhenGivenUp(t *testing.T) {
 		}
 	}
 	waiting(1)
-	running, second := hold() // in one transaction with the save of "one", and after it
+	running, second := hold() // in one transaction with the save of "one", after that save
 	waiting(2)
 	close(first)
 	<-running
@@ -159,7 +159,7 @@ func TestBeginsOnceWhenGivenUp(t *testing.T) {
 	}
 }
 
-// batch runs updates as when they wait at the same time, and returns the request of each.
+// batch runs updates as one batch, as if they had waited at the same time, and returns the request of each.
 func batch(s *Store, w *writer, changes ...func(board.Tx) error) (done []*request) {
 	for _, change := range changes {
 		done = append(done, &request{change: change, done: make(chan struct{})})
@@ -168,8 +168,8 @@ func batch(s *Store, w *writer, changes ...func(board.Tx) error) (done []*reques
 	return done
 }
 
-// goodUpdate saves the next revision of the list "a", and what else a write stores. It fails
-// where anything is there that [badUpdate] stored, or is not there that it stored itself.
+// goodUpdate saves the next revision of the list "a", with its chat and what the chat has seen. It fails if it finds
+// anything that [badUpdate] stored, or misses anything that an earlier goodUpdate stored.
 func goodUpdate(ctx context.Context, key board.Key) func(board.Tx) error {
 	return func(tx board.Tx) error {
 		known, err1 := tx.Seen(ctx, key)
@@ -193,7 +193,7 @@ func goodUpdate(ctx context.Context, key board.Key) func(board.Tx) error {
 	}
 }
 
-// badUpdate changes what goodUpdate changes, begins the list "b", and ends as told.
+// badUpdate changes what goodUpdate changes, begins the list "b", and calls end last.
 func badUpdate(ctx context.Context, key board.Key, end func(board.Tx) error) func(board.Tx) error {
 	return func(tx board.Tx) error {
 		now, err := tx.Load(ctx, "a", 0)
@@ -215,8 +215,8 @@ func badUpdate(ctx context.Context, key board.Key, end func(board.Tx) error) fun
 	}
 }
 
-// What an update stored before it failed, in whatever way, is taken back, and nothing of the
-// others in its transaction.
+// If an update fails, in whatever way, all that it stored is taken back, but nothing that other updates in its
+// transaction stored.
 func TestBatchAnswersEachUpdate(t *testing.T) {
 	path, s := newStore(t)
 	ctx, key := t.Context(), board.Key{Chat: "c"}
@@ -268,8 +268,8 @@ func TestBatchAnswersEachUpdate(t *testing.T) {
 	checkIntegrity(t, path)
 }
 
-// A damaged row costs its list alone: others are written in the same transaction, and read, as
-// many as wanted. The store knows what is left out.
+// A damaged row affects only its own list: other lists are written in the same transaction, and queries return as many
+// of them as asked for. The store's Damaged names the rows left out.
 func TestDamagedRecord(t *testing.T) {
 	path, s := newStore(t)
 	for _, next := range []todo.Snapshot{snapshot("body", 1), snapshot("type", 1), snapshot("null", 1), snapshot("good", 1)} {
@@ -312,8 +312,8 @@ func TestDamagedRecord(t *testing.T) {
 	}
 }
 
-// writeNext does what a write does: it reads what its conversation knows, and the list
-// that it holds, saves the next revision of it, and stores what the chat has seen.
+// writeNext does what a write does: it reads what its chat has seen and the chat's list, saves the list's next
+// revision, and stores that the chat has seen it.
 func writeNext(ctx context.Context, tx board.Tx, key board.Key, n int) error {
 	known, err := tx.Seen(ctx, key)
 	if err != nil {
@@ -385,7 +385,7 @@ func contents(t testing.TB, s *Store) (text string, err error) {
 // BAD-INPUT 130
 func TestFlippedBits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
-	s := filled(t, path, 60) // as many as the steps look for
+	s := filled(t, path, 60) // the steps look for as many
 	for n := range 40 {
 		storetest.Steps()[1].Do(t, s, n) // writes a list
 	}
@@ -442,7 +442,7 @@ func TestWritesMakeNoTemporaryFiles(t *testing.T) {
 		}
 		open, err := filepath.Glob("/proc/self/fd/*")
 		for _, fd := range open {
-			if to, _ := os.Readlink(fd); strings.Contains(to, "etilqs") { // as SQLite names them
+			if to, _ := os.Readlink(fd); strings.Contains(to, "etilqs") { // the prefix of SQLite's temporary files
 				t.Errorf("it wrote %s", to)
 			}
 		}
@@ -453,7 +453,7 @@ func TestWritesMakeNoTemporaryFiles(t *testing.T) {
 	}
 }
 
-// A full store makes room for the list of a new chat, and so for its chat.
+// A full store makes room for the list of a new chat, and for the chat itself.
 func TestAFullStoreTakesNewChats(t *testing.T) {
 	_, s := newStore(t, board.Keep{Bytes: 400_000, Abandoned: time.Nanosecond})
 	b := board.NewBoard(s)
@@ -492,8 +492,8 @@ func filled(t testing.TB, path string, lists int) *Store {
 
 var looks = []sqlite.DBStatusOp{sqlite.DBStatusCacheHit, sqlite.DBStatusCacheMiss}
 
-// counted returns a function that returns by how much counters of SQLite grew since it was last
-// called, for the file at path, by connections that are opened from now on.
+// counted returns a function that returns how much counters of SQLite grew since its last call. It counts connections
+// to the file at path that are opened from now on.
 func counted(t testing.TB, path string, counters ...sqlite.DBStatusOp) (pages func() int) {
 	var mu sync.Mutex
 	var all []sqlite.DBStatus
@@ -523,7 +523,7 @@ func counted(t testing.TB, path string, counters ...sqlite.DBStatusOp) (pages fu
 	}
 }
 
-// A query without the index that it needs looks at ten times as much in ten times as many lists.
+// Without the index that it needs, a query would look at ten times as many pages in ten times as many lists.
 //
 // BAD-INPUT 69: A small write beside 73 large lists, or to a list edited hundreds of times → It
 // takes no longer. No other list is read where the key is proof or an item is named, else up to

@@ -44,14 +44,14 @@ func (s *Store) Alive(process string) bool {
 	return false
 }
 
-// Watch implements board.Store. It calls hint at once for saves through this store. For saves of other processes it
-// calls hint when one writes the file [savedSuffix], or each time [lookOften] has passed while it cannot listen: the
+// Watch implements board.Store. It calls hint at once for saves through this store. For saves of other processes, it
+// calls hint when one writes the file [savedSuffix], or, while it cannot listen to that file, every [lookOften]: the
 // caller finds out by [Store.Position] whether there is anything new.
 func (s *Store) Watch(ctx context.Context, hint func()) error {
 	if err := s.life.Enter(ctx); err != nil {
 		return fmt.Errorf("watch store: %w", err)
 	}
-	defer s.life.Work.Done() // Close waits until what follows is closed
+	defer s.life.Work.Done() // Close waits until others is closed
 	others := &listener{file: s.path + savedSuffix, heard: make(chan struct{}, 1)}
 	defer func() {
 		if others.on != nil {
@@ -59,21 +59,21 @@ func (s *Store) Watch(ctx context.Context, hint func()) error {
 		}
 	}()
 	return s.life.Watch(ctx, hint, others.heard, func(bool) <-chan time.Time {
-		if info, _ := s.stat(); info != nil && others.listen() == nil { // without a store nothing is made on disk
+		if info, _ := s.stat(); info != nil && others.listen() == nil { // without a store, no file is made to listen to
 			return nil
 		}
 		return time.After(lookOften)
 	})
 }
 
-// savedSuffix, after the store's path, names a file that watchers make and that is written at each save. It
-// is not a file of SQLite: some systems open a watched file, and closing that would drop all locks on it.
+// savedSuffix, after the store's path, names a file that watchers make and that each save writes. It is not one of
+// SQLite's files: some systems open a watched file, and closing such a file would drop all locks on it.
 const savedSuffix = "-alive" + string(filepath.Separator) + "saved"
 
 // Say tells watchers in other processes that something was saved in the store at a path, or left in its spool.
 func Say(path string) {
 	if f, err := os.OpenFile(path+savedSuffix, os.O_WRONLY, 0); err == nil {
-		_, _ = f.Write([]byte("\n")) // not only its times, of which Wine tells nobody
+		_, _ = f.Write([]byte("\n")) // a write, since Wine reports no change of the times alone
 		f.Close()
 	}
 }
@@ -84,20 +84,20 @@ const SpoolSuffix = "-events"
 const (
 	// lookOften is how often Watch hints if it cannot listen: there is no store, or the system allows no more watches.
 	lookOften = 50 * time.Millisecond
-	// together is the time in which several saves of others cause one hint.
+	// together is the time in which several saves of other processes cause one hint.
 	together = 20 * time.Millisecond
 )
 
-// listener is told when other processes write a file.
+// listener signals heard when other processes write a file.
 type listener struct {
 	file  string
 	heard chan struct{}
 	on    *fsnotify.Watcher // nil until it listens
-	info  os.FileInfo       // of the file that it listens to
+	info  os.FileInfo       // describes the file that it listens to
 }
 
-// listen listens to the file at its path, unless it does so already, and makes the file, if need be. As it begins, it
-// signals heard, for what was missed before.
+// listen listens to the file at its path, unless it does so already, and makes the file if there is none. When it
+// begins, it signals heard, for saves that it missed before.
 func (l *listener) listen() error {
 	now, err := os.Stat(l.file)
 	if err == nil && os.SameFile(now, l.info) {

@@ -33,7 +33,7 @@ type request struct {
 	done     chan struct{} // closed when err is set
 	err      error
 	panicked string      // the value and the stack of a panic
-	claimed  atomic.Bool // the writer runs the request, or its caller has withdrawn it
+	claimed  atomic.Bool // set when the writer runs the request, or its caller withdraws it
 }
 
 // call runs the change. It recovers from a panic; [Store.Update] then panics in the goroutine of the caller.
@@ -43,15 +43,15 @@ func (r *request) call(w *writer) {
 			r.panicked, r.err = fmt.Sprintf("%v\n%s", v, debug.Stack()), errors.New("the function panicked")
 		}
 	}()
-	r.panicked = "" // of an earlier try
+	r.panicked = "" // set by an earlier try
 	r.err = r.change(w)
 	if w.Failed != nil && !errors.Is(r.err, w.Failed) {
-		r.err = errors.Join(r.err, w.Failed) // it must not go on as if nothing had happened
+		r.err = errors.Join(r.err, w.Failed) // the caller must hear of a failure that the change ignored
 	}
 }
 
-// Update implements board.Store. It queues a request and waits for the writer's answer. When ctx ends it withdraws the
-// request, or, if that has begun, returns board.ErrUnknownOutcome after the grace period.
+// Update implements board.Store. It queues a request and waits for the writer's answer. If ctx ends, it withdraws a
+// waiting request; a running one gets the grace period, and then Update returns board.ErrUnknownOutcome.
 func (s *Store) Update(ctx context.Context, _ board.Key, change func(board.Tx) error) error {
 	if err := s.life.Enter(ctx); err != nil {
 		return err
@@ -148,7 +148,7 @@ type writer struct {
 	seen   int64 // SQLite's data_version when the last transaction began; 0 for none
 	logged int64 // the size of the log when it was last looked at
 
-	seq int64 // the last Seq that was given to a row; 0 if unknown, as after the Memory, which has what was read, was emptied
+	seq int64 // the last Seq that was given; 0 if unknown, as after the Memory was emptied
 }
 
 func newWriter(s *Store) *writer {
@@ -207,9 +207,9 @@ func (w *writer) open() error {
 		w.close()
 		return describe(s.path, err)
 	}
-	// A reader is opened, too. It keeps the log's shared memory (-shm) open when the writer closes: on a full disk a
-	// writer that opens again could not make it. And if a reader were the first to open it, on a read-only file system,
-	// it would stay read-only for the whole process, and no later write would succeed (BAD-INPUT 50).
+	// Open a reader, too. It keeps the log's shared memory (-shm) open when the writer closes: on a full disk, a writer
+	// that opens again could not make the -shm file. And a reader that opened it first, on a read-only file system,
+	// would keep it read-only for the whole process, and no later write would succeed (BAD-INPUT 50).
 	if f, err := s.use(context.Background()); err == nil {
 		_ = f.release()
 	}
@@ -223,7 +223,7 @@ var errGone = errors.New("the store file or its log (-wal) was moved, deleted or
 func (w *writer) mergeLog() error {
 	err := w.checkpoint("TRUNCATE")
 	if failedWith(err, sqlite3.SQLITE_IOERR_SHORT_READ) {
-		return nil // another process has merged and emptied it
+		return nil // another process has merged and emptied the log
 	}
 	return err
 }
@@ -246,9 +246,9 @@ func (w *writer) checkpoint(mode string) error {
 	return err
 }
 
-// settleLog merges a log that other processes left. If the sync of the log's last commits failed, they may be only in
-// the system's memory: a power failure would lose them and all that is appended later. settleLog leaves a log that
-// another process still reads, because that process knows what is on the disk.
+// settleLog merges a log that other processes left. If the sync of its last commits failed, they may be only in the
+// system's memory: a power failure would lose them and all that is appended later. settleLog leaves a log that another
+// process still reads, because that process knows what is on the disk.
 func (w *writer) settleLog() error {
 	if w.file.log == nil || w.file.log.Size() == 0 {
 		return nil
@@ -342,7 +342,7 @@ func (w *writer) write(batch []*request) (stored bool, err error) {
 		case w.Failed != nil && !isAboutOne(w.Failed):
 			return false, w.Failed
 		case req.err != nil && wrote:
-			w.forget() // it may have what is rolled back
+			w.forget() // the Memory may have what is rolled back
 			if err := w.Exec(`ROLLBACK`); err != nil || len(batch) == 1 {
 				return false, err
 			}

@@ -30,7 +30,7 @@ func SetKey(ctx context.Context, s board.Store, k board.ChatKey, chat string, un
 	return s.Update(ctx, board.Key{Principal: k.Principal, Chat: chat}, func(tx board.Tx) error { return tx.SetKey(ctx, k, chat, until) })
 }
 
-// chat returns a chat that goes on. Every field has a value but Principal, User, Ended and Why.
+// chat returns a chat that has not ended. Most fields have a value, but not Principal, User, Ended and Why.
 func chat(id string) todo.Chat {
 	now := time.Now().Round(0).UTC()
 	return todo.Chat{ID: id, Client: "c", HostID: "h", Folder: "/日本/\x00", Parent: "p", Agent: "a",
@@ -60,7 +60,7 @@ func ids(t testing.TB, s board.Store, q board.ChatQuery) (all []string) {
 	return all
 }
 
-// checkChats checks which chats a store has, alone and among others.
+// checkChats checks which chats a store has, and that a transaction reads each as the store does.
 func checkChats(t testing.TB, s board.Store, what string, want ...string) {
 	t.Helper()
 	got := ids(t, s, board.ChatQuery{})
@@ -72,7 +72,7 @@ func checkChats(t testing.TB, s board.Store, what string, want ...string) {
 	}
 }
 
-// chats tests that what was saved of a chat is read, whole, each time with a larger Seq.
+// chats tests that a saved chat is read whole, and that each save gives it a larger Seq.
 func chats(t *testing.T, s board.Store) {
 	if none, err := s.Chat(t.Context(), "none"); err != nil || none != (todo.Chat{}) {
 		t.Errorf("a chat that is not there: %+v, %v", none, err)
@@ -104,7 +104,7 @@ func chats(t *testing.T, s board.Store) {
 	}
 }
 
-// chatQueries tests what each condition of a query leaves.
+// chatQueries tests which chats each condition of a query selects.
 func chatQueries(t *testing.T, s board.Store) {
 	now := time.Now().Round(0).UTC()
 	var third int64
@@ -127,8 +127,8 @@ func chatQueries(t *testing.T, s board.Store) {
 	checkEqual(t, "by Seq", []string{"b", "c", "d", "a"}, ids(t, s, board.ChatQuery{}))
 }
 
-// chatSeq tests that chats and lists have one order, that a Position covers both, and that who
-// goes on from it misses none of either, whichever was saved first and is stored last.
+// chatSeq tests that chats and lists share one order of Seqs, that a Position covers both, and that a reader that
+// continues from a Position misses no chat.
 func chatSeq(t *testing.T, s board.Store) {
 	start := checktest.Must(s.Position(t.Context()))(t)
 	var seqs []int64
@@ -150,7 +150,7 @@ func chatSeq(t *testing.T, s board.Store) {
 		t.Errorf("seqs %d after %d", seqs, start)
 	}
 	checkEqual(t, "chats after the start", []string{"a", "b", "c"}, ids(t, s, board.ChatQuery{AfterSeq: start}))
-	// The Seq of what was saved last is not given again after a removal.
+	// The last Seq is not given again after its row was removed.
 	purged, err := Purge(t.Context(), s, todo.Writer{}, time.Now(), "b")
 	if err != nil || len(purged) != 1 {
 		t.Fatal(purged, err)
@@ -197,7 +197,7 @@ func ownChats(t *testing.T, s board.Store) {
 	checkChats(t, s, "afterwards", "a", "new")
 }
 
-// bareChats tests that of a user's chats without a list the ones that were used last stay.
+// bareChats tests that, of a user's chats that held no list, the store keeps those that were used last.
 func bareChats(t *testing.T, s board.Store) {
 	now := time.Now().Round(0).UTC()
 	of := func(id, principal, user string, ago int) todo.Chat {
@@ -231,7 +231,7 @@ func bareChats(t *testing.T, s board.Store) {
 		}
 		return nil
 	})
-	mustSaveChat(t, s, of("oldest of all", "", "", 2*oldest)) // who is heard of stays
+	mustSaveChat(t, s, of("oldest of all", "", "", 2*oldest)) // a chat that is saved now stays, however old
 	kept := map[string]bool{}
 	own := 0
 	for _, c := range checktest.Must(s.Chats(t.Context(), board.ChatQuery{}))(t) {
@@ -255,7 +255,7 @@ func bareChats(t *testing.T, s board.Store) {
 	}
 }
 
-// chatsOfLists tests that a chat goes with the last list that it held, and with no other.
+// chatsOfLists tests that a chat is removed with the last list that it held, not with an earlier one.
 func chatsOfLists(t *testing.T, s board.Store) {
 	for _, id := range []string{"one", "two", "both", "mirror", "shown", "none"} {
 		mustSaveChat(t, s, chat(id))
@@ -290,8 +290,8 @@ func roomOfChat(t *testing.T, s board.Store) {
 	checkChats(t, s, "when there was room", "begins")
 }
 
-// overChats tests that a chat without a list goes a day after it ended, and any one that nobody
-// uses any more, as lists begin.
+// overChats tests that, when lists begin, chats without a list are removed a day after they ended, and any chat that
+// nobody used for [board.SeenAge].
 func overChats(t *testing.T, s board.Store) {
 	mustSave(t, s, list("a", "w", 1), current("long over, with a list", "a"))
 	long := time.Now().Add(-board.BareChatAge - time.Hour)
@@ -302,7 +302,7 @@ func overChats(t *testing.T, s board.Store) {
 	unused.Used, lately.Used = time.Now().Add(-board.SeenAge-time.Hour), time.Now().Add(-board.SeenAge+time.Hour)
 	mustSaveChat(t, s, unused)
 	mustSaveChat(t, s, lately)
-	for n := range 2 { // age is counted to the time of the save before
+	for n := range 2 { // ages are computed at the time of the previous save
 		l := list(fmt.Sprint("new", n), "w", 1)
 		l.Updated = time.Now()
 		mustSave(t, s, l)
@@ -310,8 +310,8 @@ func overChats(t *testing.T, s board.Store) {
 	checkChats(t, s, "left", "long over, with a list", "just over", "lately")
 }
 
-// chatShares tests that chats and keys count in the share of their principal, and that others
-// go on when it is used up.
+// chatShares tests that chats count in the share of their principal, and that other principals can save when that share
+// is used up.
 func chatShares(t *testing.T, s board.Store) {
 	n := 0
 	of := func(principal string) todo.Chat {
@@ -336,7 +336,7 @@ func chatShares(t *testing.T, s board.Store) {
 	mustSaveChat(t, s, of("q"))
 }
 
-// keys tests to which chat a key leads, of whom, and for how long.
+// keys tests to which chat a key leads, for which principal, user and kind, and for how long.
 func keys(t *testing.T, s board.Store) {
 	key := board.ChatKey{Kind: board.CallKey, Text: "toolu \x00 \xff"}
 	hour := time.Now().Add(time.Hour)
@@ -370,7 +370,7 @@ func keys(t *testing.T, s board.Store) {
 	leads(key, "")
 }
 
-// newestKeys tests that of the keys of a kind and a user the newest stay.
+// newestKeys tests that the newest keys of a kind and a user stay.
 func newestKeys(t *testing.T, s board.Store) {
 	of := func(user string, n int) board.ChatKey {
 		return board.ChatKey{User: user, Kind: board.CallKey, Text: fmt.Sprint("more", n)}
@@ -390,8 +390,8 @@ func newestKeys(t *testing.T, s board.Store) {
 	}
 }
 
-// claim claims a task for a principal, with the clock at the time at. It returns when the task was claimed before,
-// within that duration; zero for never.
+// claim claims a task for a principal, with the clock at the time at. It returns the time of an earlier claim, not
+// older than within; zero for none.
 func claim(t *testing.T, s board.Store, principal, what string, at time.Time, within time.Duration) (earlier time.Time) {
 	t.Helper()
 	b := board.NewBoard(s, board.WithClock(func() time.Time { return at }))
@@ -399,7 +399,7 @@ func claim(t *testing.T, s board.Store, principal, what string, at time.Time, wi
 	return checktest.Must(b.As(principal).Claim(t.Context(), todo.List{ID: "list"}, what, within))(t)
 }
 
-// claims tests for how long something is claimed, and of whom.
+// claims tests how long a claim lasts, and that each notice of each principal has its own claim.
 func claims(t *testing.T, s board.Store) {
 	now := time.Now().Round(0)
 	type notice struct{ principal, what string }
@@ -422,8 +422,8 @@ func claims(t *testing.T, s board.Store) {
 	}
 }
 
-// claimsAtOnce tests that of several processes that claim the same notice at once one gets it,
-// and again after the time of the claim.
+// claimsAtOnce tests that, of several boards that claim the same notice at once, one gets it, and that after the time
+// of that claim one gets it again.
 func claimsAtOnce(t *testing.T, s board.Store) {
 	for _, now := range []time.Time{time.Now().Add(-30 * time.Minute), time.Now()} {
 		var have atomic.Int32
@@ -448,8 +448,8 @@ func claimsAtOnce(t *testing.T, s board.Store) {
 	}
 }
 
-// sharedChats tests that each of two stores on the same data reads at once what the other has
-// stored of chats, in transactions too, whatever it remembers.
+// sharedChats tests that each of two stores on the same data reads at once the chats that the other has stored, also in
+// a transaction, whatever the reading store remembers.
 func sharedChats(t *testing.T, a, b board.Store) {
 	none := board.Key{Chat: "later"}
 	checkTx(t, b, nil, none)

@@ -10,11 +10,10 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/board"
 )
 
-// timeout is how long a test waits for what should happen at once.
+// timeout is how long a test waits for events that should come at once.
 const timeout = 10 * time.Second
 
-// receive returns the next value of a channel. The test fails if none comes in
-// time.
+// receive returns the next value of a channel. The test fails if none comes within timeout.
 func receive[T any](t *testing.T, what string, from <-chan T) (v T) {
 	t.Helper()
 	select {
@@ -33,8 +32,7 @@ func notify(slot chan<- struct{}) {
 	}
 }
 
-// checkRefused tests that calls of a store return an error, and that an update is not
-// run.
+// checkRefused tests that each call of a store returns the error in want, and that an update does not run.
 func checkRefused(t *testing.T, ctx context.Context, s board.Store, want error) {
 	t.Helper()
 	second := func(_ any, err error) error { return err }
@@ -72,8 +70,8 @@ func closed(t *testing.T, s board.Store) {
 	}
 }
 
-// closedWhileWatched tests that Close ends a watch with an error; only the end
-// of its context ends it without one.
+// closedWhileWatched tests that Close ends a watch with [board.ErrClosed]. A watch ends without an error only when its
+// context ends.
 func closedWhileWatched(t *testing.T, s board.Store) {
 	began := make(chan struct{}, 1)
 	done := make(chan error, 1)
@@ -96,8 +94,7 @@ func closedWhileWatched(t *testing.T, s board.Store) {
 	}
 }
 
-// closedWhileSaving tests that saves concurrent with Close return, applied or
-// with [board.ErrClosed].
+// closedWhileSaving tests that saves concurrent with Close return, either applied or with [board.ErrClosed].
 func closedWhileSaving(t *testing.T, open Open) {
 	for range 5 {
 		s := open(t)
@@ -119,8 +116,8 @@ func closedWhileSaving(t *testing.T, open Open) {
 	}
 }
 
-// closedWhileUpdating tests that Close waits for the update that runs, which succeeds,
-// and that one that waits for it is not run.
+// closedWhileUpdating tests that Close waits for a running update, which succeeds, and that an update that waits behind
+// it ends, applied or with [board.ErrClosed].
 func closedWhileUpdating(t *testing.T, s board.Store) {
 	hold := startUpdate(t, s, board.Key{Chat: "x"}, saveHeld)
 	second, closing := make(chan error, 1), make(chan error, 1)
@@ -146,8 +143,7 @@ func closedWhileUpdating(t *testing.T, s board.Store) {
 	}
 }
 
-// manyWatchers tests that all of many watchers are hinted and that readers
-// still work.
+// manyWatchers tests that each of many watchers is hinted, and that reads still work.
 func manyWatchers(t *testing.T, s board.Store) {
 	const n = 20
 	for i := range n {

@@ -13,9 +13,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// beginOnce tests that only one of many concurrent updates of a key begins the list of
-// a conversation that holds none: the others see it. They are shared among
-// stores on the same data.
+// beginOnce tests that, of many concurrent updates of a conversation without a list, only one begins its list: the
+// other updates see that list. The updates are spread over stores on the same data.
 func beginOnce(t *testing.T, stores ...board.Store) {
 	const n = 16
 	key := board.Key{Chat: "begins"}
@@ -50,8 +49,8 @@ func beginOnce(t *testing.T, stores ...board.Store) {
 	}
 }
 
-// countByName tests that chats which count on the list of a name, and every fifth time begin another one
-// that takes the name, lose no count. They are shared among stores on the same data.
+// countByName tests that no count is lost if chats count on the list of a name, and every fifth count begins another
+// list that takes the name. The chats are spread over stores on the same data.
 func countByName(t *testing.T, stores ...board.Store) {
 	const writers, each = 6, 10
 	ctx := context.Background()
@@ -93,9 +92,8 @@ func countByName(t *testing.T, stores ...board.Store) {
 	checktest.Same(t, "the count", last.Items[0].Text, fmt.Sprint(writers*each))
 }
 
-// linearizable tests that concurrent updates of one list, of as many keys and by two
-// stores on the same data, lose none of their increments, and that nobody reads an
-// older revision after a newer one, in a transaction or not.
+// linearizable tests that concurrent updates of one list, by two keys and two stores on the same data, lose none of
+// their increments, and that no writer reads an older revision after a newer one, in a transaction or not.
 func linearizable(t *testing.T, a, b board.Store) {
 	const writers, each = 8, 25
 	counting := list("counted", "x", 1)
@@ -159,8 +157,8 @@ func linearizable(t *testing.T, a, b board.Store) {
 	}
 }
 
-// eitherOrder tests that concurrent updates that change two lists, some in the other
-// order than others, all succeed, and are stored whole.
+// eitherOrder tests that concurrent updates of two lists, half of them in the opposite order, all succeed and are
+// stored whole.
 func eitherOrder(t *testing.T, s board.Store) {
 	const writers, each = 12, 8
 	mustSave(t, s, list("a", "x", 1))

@@ -12,7 +12,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Plan returns the items of a plan of the usual texts, the first of them in progress.
+// Plan returns the items of a plan with texts of usual length, the first item in progress.
 func Plan(items int) (plan []todo.Item) {
 	for n := range items {
 		plan = append(plan, todo.Item{ID: fmt.Sprint(n + 1), Text: fmt.Sprint("Step ", n+1, ": change what the plan says"),
@@ -25,13 +25,12 @@ func Plan(items int) (plan []todo.Item) {
 // ProjectSize is how many lists a project of [Crowd] has.
 const ProjectSize = 10
 
-// ProjectName returns the name of a project of [Crowd], which is in every text that
-// tells its lists and conversations from others. All have the same length.
+// ProjectName returns the name of a project of [Crowd]. The name is part of every text that differs between the lists
+// and conversations of projects. All names have the same length.
 func ProjectName(n int) string { return fmt.Sprintf("project%07d", n) }
 
-// Crowd returns list n of a store with many lists, as it began, and who holds it. Ten
-// lists each are of one project; the last one belongs to a sub-agent of the
-// first.
+// Crowd returns the first revision of list n of a store with many lists, and the Seen of the chat that holds the list.
+// Every ten lists are one project; the last of them belongs to a sub-agent of the first.
 func Crowd(n int) (todo.Snapshot, board.Seen) {
 	name, member := ProjectName(n/ProjectSize), n%ProjectSize
 	conversation := func(member int) string { return fmt.Sprint("session:", name, "-", member) }
@@ -47,14 +46,14 @@ func Crowd(n int) (todo.Snapshot, board.Seen) {
 	return s, current(conversation(member), s.List.ID)
 }
 
-// Step is something that calls and front ends ask of a store. Do asks it for the n-th
-// time of a store with lists of [Crowd].
+// Step is an operation that calls and front ends need of a store. Do runs it for the n-th time on a store with lists of
+// [Crowd].
 type Step struct {
 	Name string
 	Do   func(t testing.TB, s board.Store, n int)
 }
 
-// Steps returns what must not take longer the more lists there are.
+// Steps returns the operations that must not take longer the more lists there are.
 func Steps() []Step {
 	own := ""
 	held, _ := Crowd(33)
@@ -69,8 +68,7 @@ func Steps() []Step {
 			revisions, err := s.History(t.Context(), held.List.ID, 0, 10)
 			checkFound(t, len(revisions), 1, err)
 		}},
-		// The queries of a list that is recognised, a repeated call, a status line, the
-		// panel and a stream that resumes.
+		// The queries for a list that may be continued, a repeated call, a status line, the panel and a resumed stream.
 		finds("lists that may be continued", ProjectSize, board.Query{Principal: &own, Client: "tester", Workspace: &workspace,
 			UpdatedSince: baseTime.Add(-board.CandidateAge), Limit: 100}),
 		finds("a repeated call", 0, board.Query{Operation: "none"}),
@@ -143,7 +141,7 @@ func checkFound(t testing.TB, got, want int, err error) {
 	}
 }
 
-// beginAnother begins a list of a conversation that holds none.
+// beginAnother begins a list of a new conversation.
 func beginAnother(t testing.TB, s board.Store, n int) {
 	next, _ := Crowd(0)
 	next.List.ID, next.List.Conversation = board.NewID(), fmt.Sprint("session:another", n)
@@ -185,7 +183,7 @@ func readHeld(t testing.TB, s board.Store, _ int) {
 	}
 }
 
-// readNewest reads what a board with watchers does after a save.
+// readNewest reads the newest list, as a board with watchers does after a save.
 func readNewest(t testing.TB, s board.Store, _ int) {
 	newest, err := s.Position(t.Context())
 	if err != nil {
@@ -195,8 +193,8 @@ func readNewest(t testing.TB, s board.Store, _ int) {
 	checkFound(t, len(found), 1, err)
 }
 
-// RunCheck tests that a check of a store finds what is wrong with revisions, and nothing before.
-// exec changes the store's tables, whose names have a schema before them.
+// RunCheck tests that a check of a store finds damaged revisions, and nothing before the damage. exec runs SQL that
+// damages the store's tables, whose names begin with schema.
 func RunCheck(t *testing.T, s interface {
 	board.Store
 	Check(ctx context.Context, found func(problem string)) (revisions int, err error)

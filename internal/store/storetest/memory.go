@@ -12,15 +12,15 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Memory is a board.Store in memory, for tests and for programs of developers. It keeps every
-// promise of board.Store but two: the lists are lost when the process ends, and no list is
-// removed by itself. It obeys Revisions and Lists of board.Keep.
+// Memory is a board.Store in memory, for tests and for programs of developers. It keeps every promise of board.Store
+// but two: the lists are lost when the process ends, and no list is removed by age or for room. It obeys Revisions and
+// Lists of board.Keep.
 type Memory struct {
 	reader
 	now  atomic.Pointer[state]
 	turn chan struct{} // taken by the running Update; first come, first served
-	// operations are the ids of the lists that operations saved, by their ids: too many to
-	// be copied by each update. What is told of one is looked up in a state.
+	// operations maps operation ids to the ids of the lists that they saved: too many to be copied by each update. The
+	// saved revision is looked up in a state.
 	operations struct {
 		sync.RWMutex
 		lists map[string]string
@@ -32,16 +32,16 @@ type Memory struct {
 
 var _ board.Store = (*Memory)(nil)
 
-// state is all lists and chats at a time. It does not change any more: each update
-// makes another one. So an update costs a little for each list that there is.
+// state holds all lists and chats at one time. It never changes: each update makes a new state, so the cost of an
+// update grows with the number of lists.
 type state struct {
 	seq        int64 // of the last save
 	lists      map[string]kept
-	seen       map[board.Key][]board.Seen // the one that became current last is the first
+	seen       map[board.Key][]board.Seen // the list that became current last is the first
 	chats      map[string]todo.Chat
 	names      map[nameKey]string // the ids of lists
 	keys       map[board.ChatKey]keyed
-	operations []indexed // what the update that made this state changes of the store's
+	operations []indexed // changes of Memory.operations by the update that made this state
 }
 
 // kept is a list with the revisions that are kept, ascending, and the time at which it
@@ -59,10 +59,10 @@ func (l kept) newest() (last todo.Snapshot) {
 	return last
 }
 
-// nameKey is a name of a list of a principal.
+// nameKey is a name that a principal gave to a list.
 type nameKey struct{ principal, name string }
 
-// indexed says which list has the revision that an operation saved; none when list is empty.
+// indexed says which list has the revision that an operation saved; list is empty if none has.
 type indexed struct{ operation, list string }
 
 // NewMemory returns an empty store that keeps everything.
@@ -77,7 +77,7 @@ func NewMemoryKeeping(keep board.Keep) *Memory {
 	return s
 }
 
-// before calls what is to be called before each use.
+// before calls Keep.Before, if it is set, when a call begins.
 func (s *Memory) before(ctx context.Context) {
 	if s.keep.Before != nil {
 		s.keep.Before(ctx)

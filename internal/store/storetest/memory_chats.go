@@ -42,7 +42,7 @@ func (r reader) Named(ctx context.Context, principal, name string) (string, erro
 
 // SetName implements board.Tx.
 func (t *tx) SetName(ctx context.Context, principal, name, list string) error {
-	t.names = maps.Clone(t.names) // others read the old ones, here and below
+	t.names = maps.Clone(t.names) // others read the old map, here and below
 	t.names[nameKey{principal, name}] = list
 	t.changed = true
 	return ctx.Err()
@@ -68,7 +68,7 @@ func (t *tx) SaveChat(ctx context.Context, c todo.Chat) (todo.Chat, error) {
 	return c, ctx.Err()
 }
 
-// hasList reports whether a chat held a list other than one.
+// hasList reports whether a chat held any list except one.
 func (t *tx) hasList(c todo.Chat, but string) bool {
 	isOther := func(s board.Seen) bool { return s.Held > 0 && s.List != but }
 	of := board.Key{Principal: c.Principal, Chat: c.ID}
@@ -76,7 +76,7 @@ func (t *tx) hasList(c todo.Chat, but string) bool {
 	return slices.ContainsFunc(t.seen[of], isOther) || slices.ContainsFunc(t.seen[mirrors], isOther)
 }
 
-// forgetChatsOf removes the chats that held a list and no other.
+// forgetChatsOf removes the chats that held this list and no other.
 func (t *tx) forgetChatsOf(list string) {
 	t.chats = maps.Clone(t.chats)
 	for of, all := range t.seen {

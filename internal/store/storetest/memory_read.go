@@ -16,7 +16,7 @@ type reader struct {
 	now   func(context.Context) *state
 }
 
-// look runs a read of a state, and names it in its error.
+// look runs a read on the current state, and begins its errors with the text in what.
 func look[T any](ctx context.Context, r reader, what string, read func(*state) (T, error)) (found T, err error) {
 	now := r.now(ctx)
 	if err = r.store.checkUsable(ctx); err == nil {
@@ -48,8 +48,7 @@ func (r reader) Load(ctx context.Context, id string, n int64) (todo.Snapshot, er
 	})
 }
 
-// Find implements board.Reader. It looks at every list, and with an operation at every
-// revision of one.
+// Find implements board.Reader. It looks at every list, or for an operation at every revision of its list.
 func (r reader) Find(ctx context.Context, q board.Query) ([]todo.Snapshot, error) {
 	return look(ctx, r, "read snapshots", func(now *state) (found []todo.Snapshot, err error) {
 		add := func(s todo.Snapshot) {
@@ -87,7 +86,7 @@ func (r reader) by(operation string, now *state) []todo.Snapshot {
 	return all[max(i, 0) : i+1]
 }
 
-// listOf returns the id of the list that has what an operation saved; empty for none.
+// listOf returns the id of the list that has the revision of an operation; empty for none.
 func (r reader) listOf(operation string, now *state) string {
 	for _, o := range slices.Backward(now.operations) {
 		if o.operation == operation {
@@ -100,7 +99,7 @@ func (r reader) listOf(operation string, now *state) string {
 	return index.lists[operation]
 }
 
-// shown returns what a query finds of a list, whose snapshot matches it.
+// shown returns the snapshot that a query shows of a list whose newest snapshot, s, matches.
 func (now *state) shown(q board.Query, s todo.Snapshot) todo.Snapshot {
 	switch {
 	case q.Text != "":

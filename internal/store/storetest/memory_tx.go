@@ -64,19 +64,19 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error
 		return todo.Snapshot{}, err
 	}
 	if next.List.ParentConversation != "" {
-		next.List.Parent = "" // it is looked up
+		next.List.Parent = "" // reads look it up
 	}
 	return t.withParent(t.add(kept{begun: time.Now()}, next)), ctx.Err()
 }
 
-// add adds a revision to a list, and forgets the ones that are not kept.
+// add adds a revision to a list, and removes revisions beyond Keep.
 func (t *tx) add(l kept, next todo.Snapshot) todo.Snapshot {
 	t.seq++
 	next.Seq = t.seq
 	if op := next.Operation.ID; op != "" {
 		t.operations = append(t.operations, indexed{op, next.List.ID})
 	}
-	l.revisions = append(l.revisions, next) // beyond what others read
+	l.revisions = append(l.revisions, next) // behind the part of the array that others read
 	for l.revisions[0].Revision < t.store.keep.First(next.Revision) {
 		t.forget(l.revisions[0])
 		l.revisions = l.revisions[1:]
@@ -86,15 +86,15 @@ func (t *tx) add(l kept, next todo.Snapshot) todo.Snapshot {
 	return next
 }
 
-// forget forgets the operation of a revision that a list has no more.
+// forget removes the operation of a dropped revision from the index.
 func (t *tx) forget(s todo.Snapshot) {
 	if op := s.Operation.ID; op != "" {
 		t.operations = append(t.operations, indexed{operation: op})
 	}
 }
 
-// Purge implements board.Tx. With a list goes all that belongs to it, and the chats that held no
-// other. One revision without content takes the place of all.
+// Purge implements board.Tx. It also removes all that belongs to the list, and the chats that held no other list. One
+// revision without content replaces all revisions.
 func (t *tx) Purge(ctx context.Context, id string, by todo.Writer, now time.Time) error {
 	l := t.lists[id]
 	last := l.newest()

@@ -18,9 +18,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Check is [rapid.Check] of what waits for disks or a database: with as many runs in the
-// long form of the tests (TODO_LONG) alone, else with a quarter of them. Each has other
-// calls.
+// Check is [rapid.Check] for properties that wait for disks or a database. Only the long form of the tests (TODO_LONG)
+// makes as many runs as rapid.Check; else there are 25, a quarter. Each run makes other calls.
 func Check(t *testing.T, property func(*rapid.T)) {
 	t.Helper()
 	if checks := flag.Lookup("rapid.checks"); os.Getenv("TODO_LONG") == "" && checks.Value.String() == checks.DefValue {
@@ -30,8 +29,8 @@ func Check(t *testing.T, property func(*rapid.T)) {
 	rapid.Check(t, property)
 }
 
-// model makes random calls and compares their results with a reference, maps of
-// slices. All runs share the store, so each has its own list ids and conversations.
+// model makes random calls and compares their results with a reference, which keeps maps of slices. All runs share the
+// store, so each has its own list ids and conversations.
 func model(t *testing.T, s board.Store) {
 	run := 0
 	Check(t, func(r *rapid.T) {
@@ -65,15 +64,15 @@ func (m *reference) key(r *rapid.T) board.Key {
 	return board.Key{Principal: rapid.SampledFrom([]string{"", "p"}).Draw(r, "principal"), Chat: m.prefix + rapid.SampledFrom([]string{"x", "y"}).Draw(r, "conversation")}
 }
 
-// step is what a transaction does: it saves the revision that is so many ahead of the
-// newest of a list, or stores what a chat has seen.
+// step is one action of a transaction: it saves a revision of the list, whose number is the newest plus ahead, or,
+// without a list, stores what a chat has seen.
 type step struct {
 	list  string
 	ahead int64
 	seen  board.Seen
 }
 
-// update makes an update of some steps, which is refused in the end or not.
+// update makes an update of some steps, which may refuse at its end.
 func (m *reference) update(r *rapid.T) {
 	var steps []step
 	for range rapid.IntRange(0, 4).Draw(r, "steps") {
@@ -170,8 +169,8 @@ func (m *reference) find(r *rapid.T) {
 	}
 }
 
-// readSeen compares what a chat has seen, and who has seen a list of a
-// principal, with what [board.See] makes of them.
+// readSeen compares what a chat has seen, and which chats have seen a list of a principal, with what [board.See] makes
+// of the steps.
 func (m *reference) readSeen(r *rapid.T) {
 	key, id := m.key(r), m.id(r)
 	check := func(what string, want, got []board.Seen, err error) {

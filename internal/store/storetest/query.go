@@ -60,8 +60,7 @@ func find(t *testing.T, s board.Store) {
 	excerpts(t, s)
 }
 
-// excerpts tests that an excerpt says the same of a list as the list, also of a
-// sub-agent's.
+// excerpts tests that an excerpt has the same title, counts and times as its list, also for a sub-agent's list.
 func excerpts(t *testing.T, s board.Store) {
 	long := strings.Repeat("ü", 3000)
 	whole := list("long", "x", 1)
@@ -110,9 +109,8 @@ func history(t *testing.T, s board.Store) {
 	}
 }
 
-// findByOperation tests that the other conditions apply to the snapshot that an
-// operation saved, so that no principal finds another's list by a guessed
-// operation id.
+// findByOperation tests that the other conditions of a query apply to the snapshot that an operation saved, so that no
+// principal finds another's list by a guessed operation id.
 func findByOperation(t *testing.T, s board.Store) {
 	next := list("a", "x", 1)
 	next.Operation = todo.Operation{ID: "op"}
@@ -147,8 +145,8 @@ func findByOperation(t *testing.T, s board.Store) {
 	}
 }
 
-// findText tests that a text is found in the last revision that has it, in titles, texts and
-// reasons alone, also a text with characters that have a meaning in SQL or JSON.
+// findText tests that a text is found in the last revision that has it in its title or in the text, active text or
+// reason of an item, also a text with characters that have a meaning in SQL or JSON.
 func findText(t *testing.T, s board.Store) {
 	revision := func(id, workspace string, texts ...string) {
 		t.Helper()

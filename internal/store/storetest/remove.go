@@ -14,7 +14,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// deleted tests that a deleted list is found only by those who ask for it.
+// deleted tests that only queries with Deleted find a deleted list.
 func deleted(t *testing.T, s board.Store) {
 	mustSave(t, s, list("a", "x", 1))
 	gone := list("b", "x", 1)
@@ -43,8 +43,8 @@ func deleted(t *testing.T, s board.Store) {
 	checkEqual(t, "found when it is back", []string{"a", "b"}, find(board.Query{}))
 }
 
-// trash tests that a deleted list is forgotten when it can no longer be brought back, and
-// not by the clock of one save alone, which may be wrong.
+// trash tests that a deleted list is removed when it can no longer be brought back, but not by the clock of one save
+// alone, which may be wrong.
 //
 // BAD-INPUT 57
 func trash(t *testing.T, s board.Store) {
@@ -66,7 +66,7 @@ func trash(t *testing.T, s board.Store) {
 	checkChats(t, s, "when its list has gone")
 }
 
-// purge tests that nothing is left of purged lists but that they were deleted.
+// purge tests that only a deleted revision without content is left of each purged list.
 func purge(t *testing.T, s board.Store) {
 	const many = 20
 	ids := []string{"unknown"}
@@ -152,8 +152,8 @@ func begin(t *testing.T, s board.Store, id, conversation string, updated time.Ti
 	return err
 }
 
-// begunLately tests that a conversation may begin two lists a day and no more, and that
-// imported lists, which nobody changed that day, count none.
+// begunLately tests that a conversation may begin two lists a day and no more, and that imported lists, which nobody
+// changed that day, do not count.
 func begunLately(t *testing.T, s board.Store) {
 	if err := begin(t, s, "of last week", "a", time.Now().Add(-7*24*time.Hour)); err != nil {
 		t.Error(err)
@@ -169,8 +169,8 @@ func begunLately(t *testing.T, s board.Store) {
 	mustSave(t, s, list("imported", "x", 1)) // list() gives it a conversation of its own
 }
 
-// abandoned tests that in a store for four lists one that is old, has one revision
-// and was shown to nobody gives way, and no other.
+// abandoned tests that, in a store for four lists, only a list that is old, has one revision and was shown to nobody
+// gives way to a new one.
 func abandoned(t *testing.T, s board.Store) {
 	now := time.Now()
 	old := now.Add(-2 * time.Hour)
@@ -218,8 +218,8 @@ func abandoned(t *testing.T, s board.Store) {
 	}
 }
 
-// finished tests that in a store for five lists the finished ones give way, archived ones
-// first, but for one that a person changed last.
+// finished tests that, in a store for five lists, old finished lists give way, archived ones first, except a list with
+// a name and one that a person changed last.
 func finished(t *testing.T, s board.Store) {
 	old := time.Now().Add(-2 * time.Hour)
 	begin := func(id string, status todo.Status, of func(*todo.Snapshot)) error {
@@ -256,8 +256,8 @@ func finished(t *testing.T, s board.Store) {
 	}
 }
 
-// expired tests that finished lists go a time after their last change, when a list of the
-// same principal begins, but for those that a person kept or looked at.
+// expired tests that finished lists are removed a time after their last change, when a list of their principal begins,
+// except those that a person changed or looked at, or that a chat holds.
 func expired(t *testing.T, s board.Store) {
 	one := func(id string, of func(*todo.Snapshot)) todo.Snapshot {
 		next := todo.Snapshot{List: todo.List{ID: id}, Revision: 1, Updated: time.Now().Add(-2 * time.Hour), Items: []todo.Item{{ID: "1", Text: "x", Status: todo.Completed}}}
@@ -298,7 +298,7 @@ func expired(t *testing.T, s board.Store) {
 	for begun := time.Now().Round(0); time.Since(begun) < 2*time.Microsecond; { // some clocks tick 64 times a second
 		runtime.Gosched()
 	}
-	mustSave(t, s, one("last", func(l *todo.Snapshot) { l.Updated = time.Now() })) // its time is the one to which age is counted next
+	mustSave(t, s, one("last", func(l *todo.Snapshot) { l.Updated = time.Now() })) // the next ages are computed at its time
 	mustSave(t, s, one("next", func(*todo.Snapshot) {}))
 	found := checktest.Must(s.Find(t.Context(), board.Query{OldestFirst: true}))(t)
 	var left []string
@@ -313,9 +313,9 @@ func expired(t *testing.T, s board.Store) {
 	checkEqual(t, "65: left", []string{"of another", "new", "open", "kept", "shown", "held", "last", "next"}, left)
 }
 
-// shares tests that one who signed in takes a quarter of the store and no more, that
-// others go on meanwhile, that what is deleted makes room at once, and that lists can be
-// put away and deleted when nothing else can be done.
+// shares tests that a principal who signed in gets at most a quarter of the store, that other principals still save
+// then, that deleted lists make room at once, and that lists can be archived and deleted even if nothing else can be
+// done.
 func shares(t *testing.T, s board.Store) {
 	of := func(principal, id string, revision int64) todo.Snapshot {
 		next := bulky(id, revision)
@@ -343,8 +343,8 @@ func shares(t *testing.T, s board.Store) {
 	}
 }
 
-// holders tests that of very many conversations that come to know a list the ones that
-// used it last are known.
+// holders tests that, of very many conversations that have seen a list, the store knows only the [board.MaxHolders]
+// that used it last.
 func holders(t *testing.T, s board.Store) {
 	mustSave(t, s, list("a", "x", 1), current("first", "a"))
 	const more = 50
@@ -365,8 +365,8 @@ func holders(t *testing.T, s board.Store) {
 	}
 }
 
-// full tests that when no list begins any more in a store of a million bytes, those
-// that are there go on, though not without end, and that a purge makes room.
+// full tests that, when no list can begin any more in a store of a million bytes, its lists can still change for a
+// while, and that a purge makes room.
 func full(t *testing.T, s board.Store) {
 	mustSave(t, s, bulky("a", 1))
 	mustSaveChat(t, s, chat("old"))
@@ -420,8 +420,8 @@ func bulky(id string, revision int64) todo.Snapshot {
 	return l
 }
 
-// saveUntilFull saves what next returns for 0, 1, 2 … until the store is full, and
-// returns how many it saved.
+// saveUntilFull saves the snapshots that next returns for 0, 1, 2 … until the store is full, and returns how many it
+// saved.
 func saveUntilFull(t *testing.T, s board.Store, next func(n int64) todo.Snapshot) (n int64) {
 	t.Helper()
 	for ; n < 1000; n++ {

@@ -12,31 +12,30 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// equateEmpty takes no rows for none.
+// equateEmpty makes nil equal to an empty slice.
 var equateEmpty = cmpopts.EquateEmpty()
 
-// current makes a list the current one of a chat, whose agent was
-// shown revision 1.
+// current returns the Seen that makes a list a chat's current one, after revision 1 was shown to its agent.
 func current(conversation, list string) board.Seen {
 	c := earlier(conversation, list)
 	c.Current = true
 	return c
 }
 
-// mirroring is current for a list that mirrors one of the chat's host's own.
+// mirroring is like current, for a list that mirrors a list of the chat's host.
 func mirroring(chat, list string) board.Seen {
 	s := current(chat, list)
 	s.Mirrors = true
 	return s
 }
 
-// earlier is of a list that was current for a chat before.
+// earlier returns the Seen of a list that is not, or no longer, current for a chat.
 func earlier(conversation, list string) board.Seen {
 	return board.Seen{Key: board.Key{Chat: conversation}, List: list, Revision: 1}
 }
 
-// checkSeen compares what chats have seen but for Held, which has to be above 0 for those that
-// were current and order them, and At, which has to be now.
+// checkSeen compares what chats have seen, apart from Held and At. It checks that Held is above 0 for current lists and
+// never below, and that At is about now.
 func checkSeen(t testing.TB, what string, want, got []board.Seen) {
 	t.Helper()
 	checkEqual(t, "seen "+what, want, got, cmpopts.IgnoreFields(board.Seen{}, "At", "Held"), equateEmpty)
@@ -50,8 +49,7 @@ func checkSeen(t testing.TB, what string, want, got []board.Seen) {
 	}
 }
 
-// seen tests what seeing a list changes in what its chat has seen, and
-// what reads return.
+// seen tests how seeing a list changes what its chat has seen, and what reads return then.
 func seen(t *testing.T, s board.Store) {
 	of := func(conversation string, want ...board.Seen) {
 		t.Helper()
@@ -81,13 +79,13 @@ func seen(t *testing.T, s board.Store) {
 	on("b", x("b", 1, true))
 	on("c")
 	on("", x("b", 1, true), y)
-	// A save that fails stores nothing of what was seen.
+	// An update whose save fails stores none of its Seen rows.
 	if _, err := Save(t.Context(), s, list("a", "w", 1), current("z", "a")); err == nil {
 		t.Error("an old revision was saved")
 	}
 	of("z")
-	// Revision does not go back, what is not current stays behind, and without a
-	// process the one before stays.
+	// Revision does not go back. A list that is not current stays behind the current one. A Seen without a Process
+	// keeps the stored Process.
 	mustSet(t, s, x("a", 3, false))
 	mustSet(t, s, board.Seen{Key: y.Key, List: "a", Revision: 2})
 	of("x", x("b", 1, true), x("a", 3, false))
@@ -97,7 +95,7 @@ func seen(t *testing.T, s board.Store) {
 	y.Process = "q"
 	mustSet(t, s, y)
 	of("y", y)
-	// A conversation may take an earlier list again, and another one.
+	// A conversation may make an earlier list current again, or another one.
 	mustSet(t, s, x("a", 0, true))
 	of("x", x("a", 3, true), x("b", 1, false))
 	on("", x("a", 3, true), y)
@@ -105,7 +103,7 @@ func seen(t *testing.T, s board.Store) {
 	of("x", x("c", 0, true), x("a", 3, false), x("b", 1, false))
 	mustSet(t, s, x("b", 0, true), x("a", 0, true)) // the last one counts
 	of("x", x("a", 3, true), x("b", 1, false), x("c", 0, false))
-	// What an agent was only shown has never moved.
+	// A list that an agent was only shown has never become current.
 	shown := board.Seen{Key: board.Key{Chat: "reader"}, List: "b", Revision: 1}
 	mustSet(t, s, shown)
 	of("reader", shown)
@@ -115,13 +113,13 @@ func seen(t *testing.T, s board.Store) {
 	}
 	mustSave(t, s, list("d", "w", 1), current("reader", "d"))
 	of("reader", current("reader", "d"), shown)
-	// A chat has a current list of each kind, and may have seen one list in both.
+	// A chat has a current list of each kind, and may have seen one list as both kinds.
 	mirrors := board.Seen{Key: board.Key{Chat: "x", Mirrors: true}, List: "b", Revision: 2, Current: true}
 	mustSet(t, s, mirrors)
 	of("x", x("a", 3, true), x("b", 1, false), x("c", 0, false))
 	checkSeen(t, "of x by its host's tool", []board.Seen{mirrors}, checktest.Must(s.Seen(t.Context(), mirrors.Key))(t))
 	on("b", x("b", 1, false), shown, mirrors)
-	// Principals are walled off from each other.
+	// No principal reads what chats of another have seen.
 	foreign := board.Key{Principal: "somebody", Chat: "x"}
 	if got, err := s.Seen(t.Context(), foreign); err != nil || len(got) > 0 {
 		t.Errorf("what another principal's chats saw: %v, %v", got, err)
@@ -137,8 +135,7 @@ func seen(t *testing.T, s board.Store) {
 	checkSeen(t, "of somebody", []board.Seen{theirs}, checktest.Must(s.SeenOn(t.Context(), "somebody", ""))(t))
 }
 
-// seenInTx tests that a transaction reads what it has stored of several
-// conversations.
+// seenInTx tests that a transaction reads the rows of several chats that it has stored itself.
 func seenInTx(t *testing.T, s board.Store) {
 	x, y := board.Key{Chat: "x"}, board.Key{Chat: "y"}
 	mustSave(t, s, list("a", "w", 1), current("x", "a"))
@@ -171,8 +168,8 @@ func seenInTx(t *testing.T, s board.Store) {
 	checkTx(t, s, []string{"a", "b"}, x, y)
 }
 
-// RunAging tests which rows of what chats have seen outlast [board.SeenAge]. open returns
-// an empty store, which the suite closes, and a function that makes all rows older.
+// RunAging tests which rows of seen are kept longer than [board.SeenAge]. open returns an empty store, which the suite
+// closes, and a function that makes all rows older.
 func RunAging(t *testing.T, open func(t testing.TB) (s board.Store, age func(by time.Duration))) {
 	s, age := open(t)
 	defer s.Close()
@@ -182,7 +179,7 @@ func RunAging(t *testing.T, open func(t testing.TB) (s board.Store, age func(by 
 	mustSave(t, s, early, current(person.Chat, "a"), current("old", "a"))
 	mustSet(t, s, current("back", "a"), current("back", "b"))
 	age(board.SeenAge / 2)
-	mustSet(t, s, current("young", "a"), earlier("back", "a")) // which is shown, not held again
+	mustSet(t, s, current("young", "a"), earlier("back", "a")) // "back" is shown "a", and does not hold it again
 	age(board.SeenAge/2 + time.Hour)
 	lately := func(id string, revision int64) todo.Snapshot {
 		l := list(id, "w", revision)
@@ -211,8 +208,7 @@ func RunAging(t *testing.T, open func(t testing.TB) (s board.Store, age func(by 
 	}
 }
 
-// names tests that a name leads to the list that it was given last, within its principal, until
-// the list goes.
+// names tests that a name leads, within its principal, to the list that got the name last, until that list is removed.
 func names(t *testing.T, s board.Store) {
 	mustSave(t, s, list("a", "w", 1))
 	mustSave(t, s, list("b", "w", 1))
@@ -286,7 +282,7 @@ func parents(t *testing.T, s board.Store) {
 	if found, err := s.Find(t.Context(), board.Query{Parent: "m1"}); err != nil || len(found) > 0 {
 		t.Errorf("sub-lists of the list held before: %v, %v", found, err)
 	}
-	mustSet(t, s, earlier("main", "m1")) // is shown, not held
+	mustSet(t, s, earlier("main", "m1")) // "m1" is shown, not held
 	check("m2")
 	sub.Revision = 2
 	if saved := mustSave(t, s, sub); saved.List.Parent != "m2" {
@@ -302,7 +298,7 @@ func parents(t *testing.T, s board.Store) {
 	}
 }
 
-// parentsInTx tests that a transaction reads the parent by what it has stored.
+// parentsInTx tests that a transaction reads a list's parent from what the transaction has stored.
 func parentsInTx(t *testing.T, s board.Store) {
 	sub := list("sub", "w", 1)
 	sub.List.Mirrored, sub.List.ParentConversation = false, "main"
@@ -339,7 +335,7 @@ func alive(t *testing.T, s board.Store) {
 		t.Error("an unknown process is alive")
 	}
 	leave := s.Attend("p")
-	for range 2 { // asking does not end it
+	for range 2 { // asking does not make it end
 		if !s.Alive("p") || s.Alive("q") {
 			t.Error("the process that attends is not the one that is alive")
 		}

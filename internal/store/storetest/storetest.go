@@ -1,7 +1,6 @@
-// Package storetest is the conformance suite of board.Store. It tests what the
-// interface promises on any backend. A backend must pass [Run]; [RunKeep] if it
-// can be limited with a board.Keep; and [RunDurable] if its lists survive the
-// process. [Memory] is a backend for tests of all else.
+// Package storetest is the conformance suite of board.Store. It tests what the interface promises on any backend. A
+// backend must pass [Run]; [RunKeep] if it can be limited with a board.Keep; and [RunDurable] if its lists survive the
+// process. [Memory] is a backend for tests of other packages.
 package storetest
 
 import (
@@ -89,8 +88,8 @@ func Run(t *testing.T, open Open) {
 // must keep them; all times are UTC.
 var baseTime = time.Date(2026, 11, 20, 9, 0, 0, 123456789, time.UTC)
 
-// list returns revision n of a list in a workspace, with n items. Every field has a
-// value but Parent, Archived, Deleted and Operation.
+// list returns revision n of a list in a workspace, with n items. Most fields have a value, but not Principal, Parent,
+// Archived, Deleted and Operation.
 func list(id, workspace string, n int64) todo.Snapshot {
 	gone := todo.Item{ID: "9", Text: "gone", Status: todo.Pending}
 	s := todo.Snapshot{
@@ -108,7 +107,7 @@ func list(id, workspace string, n int64) todo.Snapshot {
 	return s
 }
 
-// Save saves one revision, and what chats have seen, in an update of their own.
+// Save saves one revision, and stores what chats have seen, in an update of its own.
 func Save(ctx context.Context, s board.Store, next todo.Snapshot, seen ...board.Seen) (saved todo.Snapshot, err error) {
 	key := board.Key{Principal: next.List.Principal, Chat: next.List.ID}
 	if len(seen) > 0 {
@@ -144,7 +143,7 @@ func Purge(ctx context.Context, s board.Store, by todo.Writer, now time.Time, li
 	return purged, err
 }
 
-// saveIn reads in a transaction what a revision replaces, and saves it.
+// saveIn reads the newest revision of a list in a transaction, and saves the next one.
 func saveIn(ctx context.Context, tx board.Tx, next todo.Snapshot) (todo.Snapshot, error) {
 	if next.Revision > 1 {
 		if _, err := tx.Load(ctx, next.List.ID, 0); err != nil {
@@ -172,7 +171,7 @@ func mustSave(t testing.TB, s board.Store, next todo.Snapshot, seen ...board.See
 	return saved
 }
 
-// mustSet stores what chats have seen in an update of their own.
+// mustSet stores what chats have seen, in an update of its own.
 func mustSet(t testing.TB, s board.Store, seen ...board.Seen) {
 	t.Helper()
 	mustUpdate(t, s, seen[0].Key, func(tx board.Tx) error { return setSeen(t.Context(), tx, seen...) })
@@ -226,7 +225,7 @@ func saveAndLoad(t *testing.T, s board.Store) {
 			t.Errorf("load revision %d: %v", n, err)
 		}
 	}
-	// The List of the first save stays, whatever later saves have.
+	// The List of the first save stays, whatever List later saves have.
 	other := list("a", "elsewhere", 6)
 	other.List.Name = "renamed"
 	if got := mustSave(t, s, other); got.List != saved[0].List {
@@ -234,12 +233,12 @@ func saveAndLoad(t *testing.T, s board.Store) {
 	}
 }
 
-// dense tests that only the revision after the newest is saved, of a list that begins
-// with the first or with another one.
+// dense tests that a list accepts only the revision after its newest, whether it began with revision 1 or with a later
+// one.
 func dense(t *testing.T, s board.Store) {
 	mustSave(t, s, list("a", "x", 1))
 	mustSave(t, s, list("a", "x", 2))
-	mustUpdate(t, s, board.Key{Chat: "c"}, func(tx board.Tx) error { // as an import
+	mustUpdate(t, s, board.Key{Chat: "c"}, func(tx board.Tx) error { // as an import does
 		if _, err := tx.Load(t.Context(), "b", 0); !errors.Is(err, board.ErrNotFound) {
 			t.Error(err)
 		}
@@ -251,7 +250,7 @@ func dense(t *testing.T, s board.Store) {
 		return nil
 	})
 	for _, next := range []todo.Snapshot{list("a", "x", 1), list("a", "x", 2), list("a", "x", 4), list("a", "x", 9), list("b", "x", 1), list("b", "x", 7), list("b", "x", 10), list("c", "x", 0)} {
-		for _, read := range []bool{true, false} { // and what the transaction has not read
+		for _, read := range []bool{true, false} { // also if the transaction has not read the list
 			err := s.Update(t.Context(), board.Key{Chat: "c"}, func(tx board.Tx) error {
 				if read {
 					if _, err := tx.Load(t.Context(), next.List.ID, 0); err != nil {
@@ -274,8 +273,8 @@ func dense(t *testing.T, s board.Store) {
 	}
 }
 
-// large tests that each revision of a list of [todo.MaxItems] items is read as it was
-// saved, with changes of one item, of the order and of all.
+// large tests that each revision of a list of [todo.MaxItems] items is read as it was saved, after changes of one item,
+// of the order and of all items.
 func large(t *testing.T, s board.Store) {
 	next := list("a", "x", 1)
 	next.Items = Plan(todo.MaxItems)
@@ -303,8 +302,8 @@ func large(t *testing.T, s board.Store) {
 	checkEqual(t, "a large list's history", saved, checktest.Must(s.History(t.Context(), "a", 0, 0))(t))
 }
 
-// operations tests that a transaction finds what an operation saved, so that a repeat
-// is answered as then.
+// operations tests that a transaction finds the revision that an operation saved, so that a repeated call gets the same
+// answer.
 func operations(t *testing.T, s board.Store) {
 	next := list("a", "x", 1)
 	next.Operation = todo.Operation{ID: "op", Digest: "d"}
@@ -387,16 +386,15 @@ func immutable(t *testing.T, s board.Store) {
 	}
 }
 
-// RunBeside tests a store whose reads do not wait for an update that runs.
+// RunBeside tests a store whose reads do not wait for running updates.
 func RunBeside(t *testing.T, open Open) {
 	s := open(t)
 	defer s.Close()
 	t.Run("nothing is seen half-way", func(t *testing.T) { isolated(t, s) })
 }
 
-// RunDurable tests that what was saved is there after the store was closed and opened
-// again, and that two stores on the same data are as one. open opens the store at path,
-// and creates it the first time.
+// RunDurable tests that all that was saved is there after the store was closed and opened again, and that two stores on
+// the same data act as one. open opens the store at path, and creates it the first time.
 func RunDurable(t *testing.T, open func(path string) (board.Store, error)) {
 	path := t.TempDir() + "/todo.db"
 	x := board.Key{Chat: "x"}
@@ -441,12 +439,12 @@ func RunDurable(t *testing.T, open func(path string) (board.Store, error)) {
 	t.Run("shared, begin once", func(t *testing.T) { beginOnce(t, both[0], both[1]) })
 }
 
-// shared tests that each of two stores on the same data reads at once what the other
-// has stored, in transactions too, whatever it remembers.
+// shared tests that each of two stores on the same data reads at once all that the other has stored, also in a
+// transaction, whatever the reading store remembers.
 func shared(t *testing.T, a, b board.Store) {
 	x := board.Key{Chat: "reader"}
 	sub := list("sub", "w", 1)
-	sub.List.ParentConversation = x.Chat // so its parent changes, and its revision does not
+	sub.List.ParentConversation = x.Chat // its parent changes, but not its revision
 	mustSave(t, a, sub)
 	for n := int64(1); n <= 6; n++ {
 		saved := mustSave(t, a, list("shared", "w", n), board.Seen{Key: x, List: "shared", Revision: n, Current: true})

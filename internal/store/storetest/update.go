@@ -16,10 +16,10 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// arrival is how long an update may take until it waits for its turn.
+// arrival is how long it may take until an update waits for its turn.
 const arrival = 50 * time.Millisecond
 
-// contents is all that a store has of some lists and conversations.
+// contents holds all that a store has of some lists and conversations.
 type contents struct {
 	Newest    []todo.Snapshot
 	Histories map[string][]todo.Snapshot
@@ -28,7 +28,7 @@ type contents struct {
 	Keyed     string
 }
 
-// contentsOf reads all lists and chats, what chats have seen, and what changeMuch sets.
+// contentsOf reads all lists and chats, what chats have seen, and the key that changeMuch sets.
 func contentsOf(t testing.TB, s board.Store, keys ...board.Key) contents {
 	t.Helper()
 	c := contents{checktest.Must(s.Find(t.Context(), board.Query{Deleted: true}))(t), map[string][]todo.Snapshot{}, map[board.Key][]board.Seen{},
@@ -76,8 +76,8 @@ func begun(t testing.TB, s board.Store) (keys []board.Key) {
 	return []board.Key{{Chat: "x"}, {Chat: "y"}}
 }
 
-// refused tests that nothing of an update is stored when its function returns an
-// error, that Update returns this error, and that the store goes on.
+// refused tests that nothing of an update is stored if its function returns an error, that Update returns this error,
+// and that the store still works.
 func refused(t *testing.T, s board.Store) {
 	keys := begun(t, s)
 	before := contentsOf(t, s, keys...)
@@ -121,15 +121,15 @@ func checkMuch(t testing.TB, s board.Store) {
 	}
 }
 
-// panics tests that a panic of the function reaches the caller of Update, that nothing
-// is stored, and that the store goes on.
+// panics tests that a panic of the function reaches the caller of Update, that nothing is stored, and that the store
+// still works.
 func panics(t *testing.T, s board.Store) {
 	keys := begun(t, s)
 	before := contentsOf(t, s, keys...)
 	for n := range 3 {
 		func() {
 			defer func() {
-				if got := fmt.Sprint(recover()); !strings.Contains(got, "on purpose") { // and where it was
+				if got := fmt.Sprint(recover()); !strings.Contains(got, "on purpose") { // the stack may follow
 					t.Errorf("the caller's panic is %q", got)
 				}
 			}()
@@ -147,7 +147,7 @@ func panics(t *testing.T, s board.Store) {
 	checkMuch(t, s)
 }
 
-// ownReads tests that a transaction reads what it has saved.
+// ownReads tests that a transaction reads its own saves.
 func ownReads(t *testing.T, s board.Store) {
 	keys := begun(t, s)
 	mustUpdate(t, s, keys[0], func(tx board.Tx) error {
@@ -189,8 +189,8 @@ func ownReads(t *testing.T, s board.Store) {
 	checkTx(t, s, []string{"a", "b", "new"}, keys...)
 }
 
-// severalSaves tests that what one transaction saved of several lists, and of one list
-// several times, is stored in this order, and that who pages by Seq misses none of it.
+// severalSaves tests that one transaction's saves of several lists, and of one list several times, are stored in their
+// order, and that a reader that pages by Seq misses none of them.
 func severalSaves(t *testing.T, s board.Store) {
 	start := checktest.Must(s.Position(t.Context()))(t)
 	begun(t, s)
@@ -230,8 +230,7 @@ func severalSaves(t *testing.T, s board.Store) {
 	}
 }
 
-// isolated tests that nothing of an update is read by others before it is stored, and
-// that reads do not wait for it.
+// isolated tests that others read nothing of an update before it is stored, and that reads do not wait for the update.
 func isolated(t *testing.T, s board.Store) {
 	keys := begun(t, s)
 	before := contentsOf(t, s, keys...)
@@ -291,8 +290,7 @@ type runningUpdate struct {
 // saveHeld saves the next revision of list "held".
 func saveHeld(ctx context.Context, tx board.Tx) error { return saveNext(ctx, tx, "held", "first") }
 
-// startUpdate begins an update of a key that makes a change and then waits until it is to
-// end.
+// startUpdate begins an update of a key that makes a change and then waits until it is released.
 func startUpdate(t *testing.T, s board.Store, key board.Key, change func(context.Context, board.Tx) error) runningUpdate {
 	t.Helper()
 	began, released := make(chan error, 1), make(chan struct{})
@@ -322,7 +320,7 @@ func (h runningUpdate) end(t *testing.T) error {
 	return receive(t, "the end of an update", h.done)
 }
 
-// saveNext adds an item to a list, which begins if there is none.
+// saveNext adds an item to a list, and begins the list if there is none.
 func saveNext(ctx context.Context, tx board.Tx, id, text string) error {
 	next, err := tx.Load(ctx, id, 0)
 	if errors.Is(err, board.ErrNotFound) {
@@ -402,8 +400,7 @@ func waiting(t *testing.T, s board.Store) {
 	}
 }
 
-// checkTx compares what a transaction reads, which a store may have in memory, with
-// what is stored.
+// checkTx compares what a transaction reads, perhaps from the store's memory, with what the store reads.
 func checkTx(t testing.TB, s board.Store, lists []string, keys ...board.Key) {
 	t.Helper()
 	type answer struct {
@@ -456,7 +453,7 @@ func checkTx(t testing.TB, s board.Store, lists []string, keys ...board.Key) {
 	checkEqual(t, "read in a transaction", stored, known, equateEmpty)
 }
 
-// sorted orders what chats have seen, that may come in any order.
+// sorted orders what chats have seen, since reads may return it in any order.
 func sorted(seen []board.Seen) []board.Seen {
 	return slices.SortedFunc(slices.Values(seen), func(a, b board.Seen) int {
 		return cmp.Or(cmp.Compare(a.Chat, b.Chat), cmp.Compare(b.Held, a.Held), cmp.Compare(a.List, b.List))

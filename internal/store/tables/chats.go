@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// hasHeld is true for rows of seen with lists that a chat has held. holdsList sets held in a chat with such rows.
+	// hasHeld is true for rows of seen whose list the chat has held. holdsList sets held in a chat with such rows.
 	hasHeld   = `k.principal = chats.principal AND k.chat = chats.id AND k.held > 0`
 	holdsList = `UPDATE main.chats SET held = TRUE WHERE id = ? AND NOT held AND EXISTS (SELECT 1 FROM main.seen k WHERE ` + hasHeld + `)`
 )
 
-// Each of these deletes the oldest rows of a user, by last use or by age, if there are too many.
+// moreChats and moreKeys delete surplus rows of a user: the least recently used chats without a list, the oldest keys.
 var (
 	moreChats = beyond(`main.chats`, `principal = ? AND member = ? AND NOT held AND id <> ?`, `used`, board.MaxChats-1)
 	moreKeys  = beyond(`main.keys`, `principal = ? AND member = ? AND kind = ?`, `until`, board.MaxKeys)
@@ -39,7 +39,7 @@ func ScanChat(rows Rows) (c todo.Chat, err error) {
 	}
 	if err == nil {
 		c, err = record.Chat(body, seq)
-		c.ID, c.Principal, c.User = id, principal, member // JSON has no invalid UTF-8
+		c.ID, c.Principal, c.User = id, principal, member // JSON cannot hold invalid UTF-8
 	}
 	return c, err
 }
@@ -114,7 +114,7 @@ func (s *Saver) SaveChat(ctx context.Context, c todo.Chat) (todo.Chat, error) {
 		if !c.Ended.IsZero() {
 			ended = record.UnixNano(c.Ended)
 		}
-		if isNew { // or it cannot be read
+		if isNew { // also if the stored chat is damaged
 			err = s.checkRoom(ctx, c.Principal)
 		} else if was.Used.Equal(c.Used) && was.Ended.Equal(c.Ended) && was.Principal == c.Principal && was.User == c.User {
 			store = s.sql.sayChat // writes no column that is in an index
@@ -139,7 +139,7 @@ func (s *Saver) SaveChat(ctx context.Context, c todo.Chat) (todo.Chat, error) {
 	return c, err
 }
 
-// addRow stores a row of a principal that belongs to no list, if there is room.
+// addRow stores a row of names or keys for a principal, if there is room.
 func (s *Saver) addRow(ctx context.Context, principal, sql string, args ...any) error {
 	err := s.checkRoom(ctx, principal)
 	if err == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/store/record"
 )
 
-// checks select texts, each about a problem of lists and their revisions.
+// checks are queries that select a text for each problem of lists and their revisions.
 var checks = []string{
 	`SELECT DISTINCT 'list ' || list || ': it has no row in lists' FROM main.history WHERE list NOT IN (SELECT id FROM main.lists)`,
 	`SELECT 'list ' || l.id || ': its row does not name its newest revision' FROM main.lists l WHERE l.revision <> (SELECT max(revision) FROM main.history WHERE list = l.id)
@@ -22,7 +22,7 @@ var checks = []string{
 		(SELECT list, revision, lag(revision) OVER (PARTITION BY list ORDER BY revision) AS before FROM main.history) AS h WHERE revision <> before + 1`,
 }
 
-// Check reads every row, calls found for each problem, and returns how many revisions there are.
+// Check reads all lists, chats and what chats have seen. It calls found for each problem, and counts revisions.
 func (r Reader) Check(ctx context.Context, found func(problem string)) (revisions int, err error) {
 	each := func(sql string, read func(Rows) error) {
 		if err != nil {
@@ -103,7 +103,7 @@ func (h *Health) Damaged() []string {
 	return slices.Sorted(maps.Keys(h.found))
 }
 
-// Step calls run for each step from version on, to execute it and set the version. say is told of each, if version > 0.
+// Step calls run for each step after version, to execute it and set its version. If version > 0, say announces each.
 func Step(steps []string, version int, say func(text string), run func(version int, step string) error) error {
 	for n := version; n < len(steps); n++ {
 		if version > 0 {

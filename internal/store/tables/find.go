@@ -13,18 +13,18 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Dialect is what differs in the SQL of the two databases. All tables have the prefix "main.", as SQLite has it.
+// Dialect holds how the SQL of the two databases differs. All tables have the prefix "main.", as in SQLite.
 type Dialect struct {
 	// Newest joins the row h of the newest revision to the row l of its list.
 	Newest string
-	// Sum is the SQL function that returns the checksum of the columns of a row, which is in its column sum; empty if
-	// rows have none.
+	// Sum names the SQL function that computes a row's checksum, which the row's column sum stores; empty if rows have
+	// no checksum.
 	Sum string
-	// Forget are the statements that remove the lists that a query (in the place of %s) selects.
+	// Forget are the statements that remove lists. A query that selects the lists replaces %s in each.
 	Forget []string
-	// IsFree is appended to a condition for rows of all principals. It skips the principals that another transaction
-	// is changing, and locks the others, so that no other transaction changes them. Lock is appended to such a query,
-	// so that it selects no row that changed meanwhile.
+	// IsFree is appended to a condition for rows of all principals. It skips the principals that another transaction is
+	// changing, and locks the others against changes by other transactions. Lock is appended to such a query, so that
+	// the query selects no row that changed meanwhile.
 	IsFree, Lock string
 	// Like is the operator that matches a pattern and ignores the case of ASCII letters.
 	Like string
@@ -32,17 +32,17 @@ type Dialect struct {
 	Checks []string
 	// Settled is an expression for the Seq below which no save can commit any more; empty if Seqs commit in order.
 	Settled string
-	// Size selects the size of the store in bytes; empty for that of all rows.
+	// Size selects the size of the store in bytes; if empty, the sizes of all rows are added up.
 	Size string
 	// Position selects a Seq such that all saves up to it can be read.
 	Position string
 }
 
-// SQL are the statements of a [Reader] and a [Saver] that differ in the two databases.
+// SQL holds the statements of a [Reader] and a [Saver] that differ between the two databases.
 type SQL struct {
-	// Newest selects the newest revisions of lists, for [ScanSnapshot], and ChatOf a chat, for [ScanChat].
+	// Newest selects newest revisions of lists, for [ScanSnapshot]. ChatOf selects a chat, for [ScanChat].
 	Newest, ChatOf string
-	// AllSeen selects what all chats have seen, and SeenBy what one chat has, its current list first.
+	// AllSeen selects what all chats have seen. SeenBy selects what one chat has seen, its current list first.
 	AllSeen, SeenBy string
 
 	load, revisions, allChats, addRevision, addList, listRow, spareLists string
@@ -56,12 +56,12 @@ type SQL struct {
 const limited = ` LIMIT CAST(? AS bigint)`
 
 const (
-	// current selects the list that is now the current one of the parent's conversation.
+	// current selects the list that is now the current one of the parent conversation of list l.
 	current = `coalesce((SELECT b.list FROM main.seen b WHERE l.parent_conversation <> '' AND b.principal = l.principal
 		AND b.chat = l.parent_conversation AND b.mirrors = l.mirrored AND b.current), '')`
 	// excerpts selects the excerpts of the newest revisions of lists, for [ScanSnapshot].
 	excerpts = `SELECT l.id, l.revision, l.seq, l.excerpt, l.meta, ` + current + `, TRUE, TRUE FROM main.lists l`
-	// oneList and spare select ids: that of one list, and those of lists that may be removed to make room.
+	// oneList and spare select list ids: one given id, and the ids of lists that may be removed to make room.
 	oneList = `SELECT id FROM main.lists WHERE id = ?`
 	spare   = `SELECT l.id FROM main.lists l` + isSpare
 	isSpare = ` WHERE l.principal = ? AND l.spare = ? AND l.spare > 0 AND l.updated < ? AND l.begun < ? AND l.id <> ? AND NOT EXISTS
@@ -76,7 +76,7 @@ const (
 	chatColumns    = `id, principal, member, used, ended, body`
 )
 
-// whole returns an expression that is true if a row's checksum is that of its columns. The prefix names the row.
+// whole returns an expression that is true if a row's checksum fits its columns. The prefix, as in "h.", names the row.
 func (d Dialect) whole(prefix, columns string) string {
 	if d.Sum == "" {
 		return `TRUE`
@@ -84,7 +84,7 @@ func (d Dialect) whole(prefix, columns string) string {
 	return d.Sum + `(` + prefix + strings.ReplaceAll(columns, `, `, `, `+prefix) + `) = ` + prefix + `sum`
 }
 
-// insert returns a statement that inserts a row with columns, their checksum where rows have one, and more columns.
+// insert returns a statement that inserts a row: columns, their checksum if rows have one, and the columns in more.
 func (d Dialect) insert(table, columns, more string) string {
 	n := strings.Count(columns, `,`) + 1
 	values := strings.Repeat(`, ?`, n)[2:]
@@ -138,8 +138,8 @@ func (d Dialect) Queries() *SQL {
 	return q
 }
 
-// find returns the SQL of a query and its arguments. With a text, the SQL selects all revisions that may have the text,
-// each list's newest one first. Otherwise it ends with a limit, whose argument the caller adds.
+// find returns the SQL of a query and its arguments. For a query with a text, the SQL selects all revisions that may
+// have the text, each list's newest one first. Otherwise it ends with a limit, whose argument the caller adds.
 func (s *SQL) find(q board.Query) (sql string, args []any) {
 	sql, row, isSearch := s.Newest, "l", q.Text != "" && q.Operation == ""
 	var where []string
@@ -149,7 +149,7 @@ func (s *SQL) find(q board.Query) (sql string, args []any) {
 		}
 	}
 	switch {
-	case q.Operation != "": // it selects one revision, to which the other conditions apply
+	case q.Operation != "": // an operation has one revision, to which the other conditions apply
 		sql, row = s.revisions, "h"
 		add(true, "h.operation = ? AND h.operation <> ''", q.Operation)
 	case isSearch:
@@ -190,7 +190,7 @@ func (s *SQL) find(q board.Query) (sql string, args []any) {
 	return sql + " ORDER BY " + row + ".seq" + order + limited, args
 }
 
-// plainest returns the longest part of a text that JSON and LIKE leave as it is, but for the case of ASCII letters.
+// plainest returns the longest part of a text that JSON does not escape and in which LIKE ignores at most ASCII case.
 func plainest(text string) string {
 	return slices.MaxFunc(notPlain.Split(text, -1), func(a, b string) int { return len(a) - len(b) })
 }

@@ -9,18 +9,18 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/board"
 )
 
-// Life is the time for which a store is open, with the calls that run and the watchers.
+// Life tracks a store from its opening to its end, with its running calls and its watchers.
 type Life struct {
 	Open context.Context // ends when the store is closed
-	Work sync.WaitGroup  // the calls that run, and what the store does by itself
+	Work sync.WaitGroup  // running calls, and the work that the store does by itself
 
 	end    context.CancelFunc
 	before func(context.Context)
 	mu     sync.Mutex // held while Enter adds to Work, and while Open ends
-	slots  sync.Map   // one of each watcher, for one hint: a slow watcher gets one hint for many saves
+	slots  sync.Map   // a channel of each watcher, for one hint: a slow watcher gets one hint for many saves
 }
 
-// NewLife returns the life of a store. The function before, unless it is nil, is called when a call begins.
+// NewLife returns the life of a store. Each call of Enter first calls the function before, unless it is nil.
 func NewLife(before func(context.Context)) *Life {
 	l := &Life{before: before}
 	l.Open, l.end = context.WithCancel(context.Background())
@@ -55,14 +55,14 @@ func (l *Life) Hint() {
 	}
 }
 
-// hintAnyway is how often Watch hints without a reason. It bounds how long a lost hint can delay a change. BAD-INPUT 56
-// allows 5 s; the other 2 s are for a slow machine.
+// hintAnyway is how often Watch hints without a reason. It bounds how late a watcher sees a change whose hint was lost.
+// BAD-INPUT 56 allows 5 s; the other 2 s are for a slow machine.
 const hintAnyway = 3 * time.Second
 
-// Watch calls hint at once. It calls it once more after each [Life.Hint], after a value from told, and every
-// hintAnyway. After each hint it calls the function again, which returns nil or a channel. A value from the last
-// channel causes a hint, too. waited is true if time alone caused the last hint. Watch returns [board.ErrClosed]
-// after End, or nil when ctx ends.
+// Watch calls hint at once, after each [Life.Hint], after each value from the channel told, and every hintAnyway. After
+// each hint it calls the function again, which returns nil or a channel; a value from this channel causes a hint, too.
+// The argument waited is true if that channel or hintAnyway caused the last hint. Watch returns [board.ErrClosed] after
+// End, or nil when ctx ends.
 func (l *Life) Watch(ctx context.Context, hint func(), told <-chan struct{}, again func(waited bool) <-chan time.Time) error {
 	if err := l.Enter(ctx); err != nil {
 		return fmt.Errorf("watch store: %w", err)

@@ -23,13 +23,13 @@ type Used struct {
 }
 
 type used struct {
-	bytes   int64     // as they were counted last
-	counted time.Time // when they were; zero for never
-	added   int64     // at most so many since then, by this process
-	expired time.Time // when finished lists of the principal were removed by their age
+	bytes   int64     // at the last count
+	counted time.Time // the time of that count; zero for never
+	added   int64     // upper bound of what this process added since that count
+	expired time.Time // last removal by age, see mayExpire
 }
 
-// expireEvery is the least time between two removals by age for a principal. usedAge is how long a count of bytes is used.
+// expireEvery is the least time between two removals by age for a principal. usedAge is how long a count stays valid.
 const expireEvery, usedAge = 10 * time.Minute, 5 * time.Second
 
 // principal returns the entry of a principal, a new one if it has none. The caller holds mu.
@@ -45,15 +45,15 @@ func (u *Used) principal(principal string) *used {
 	return k
 }
 
-// Bytes returns the size of the store in bytes when it was last counted; 0 before the first write, and where it is not
-// limited.
+// Bytes returns the size of the store in bytes when it was last counted; 0 before the first write, and for a store
+// without a limit.
 func (u *Used) Bytes() int64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.principal("").bytes
 }
 
-// mayExpire reports whether the last removal by age was long enough ago, and if so notes one now.
+// mayExpire reports whether a principal's last removal by age was long enough ago. If so, it notes a removal at now.
 func (u *Used) mayExpire(principal string, every time.Duration, now time.Time) (may bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -64,9 +64,8 @@ func (u *Used) mayExpire(principal string, every time.Duration, now time.Time) (
 	return may
 }
 
-// read returns an upper bound of the bytes that a principal uses, as far as this process knows; most is the
-// principal's limit. It counts anew if
-// the last count is older than usedAge, or if by that count no list could begin.
+// read returns an upper bound of the bytes that a principal uses, as far as this process knows. It counts anew if the
+// last count is older than usedAge, or so near to most, the principal's limit, that no list could begin.
 func (u *Used) read(principal string, most int64, count func() (int64, error)) (bytes int64, err error) {
 	u.mu.Lock()
 	known := *u.principal(principal)
@@ -83,7 +82,7 @@ func (u *Used) read(principal string, most int64, count func() (int64, error)) (
 	return bytes, err
 }
 
-// add counts a row with texts of so many bytes. The size that it adds is an upper bound, with indexes and excerpt.
+// add counts a row whose texts have that many bytes. The size that it adds is an upper bound, with indexes and excerpt.
 func (u *Used) add(principal string, texts int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -94,7 +93,7 @@ func (u *Used) add(principal string, texts int) {
 	}
 }
 
-// rowSize is the size in bytes that counts for a row of seen, names and keys. A chat adds its body.
+// rowSize is the size in bytes that counts for each row of seen, names and keys. For a chat it is rowSize and the body.
 const rowSize = 1000
 
 // sizeOf returns SQL that selects how many bytes the rows take that match a WHERE clause. The clause is inserted five
@@ -106,14 +105,14 @@ func sizeOf(where string) string {
 
 // usage is how much of a store is in use. The last three are 0 unless a list begins.
 type usage struct {
-	bytes, own int64 // in all, and by the principal: 0 for the server itself, and unless isTight
+	bytes, own int64 // in all, and by the principal (0 for the server itself, or if not isTight)
 	isTight    bool  // somebody may be over a limit
 	lists      int   // the principal's, apart from deleted ones
-	begun      int   // of a conversation's lists those that came to the store and last changed within a day, up to [board.Keep.Begun]
+	begun      int   // how many of the conversation's lists came and last changed within a day, up to [board.Keep.Begun]
 	saved      int64 // when any list last changed, Unix nanoseconds
 }
 
-// usage returns what is in use, for a list that changes or begins.
+// usage returns what is in use before list l changes or, with begins, begins.
 func (s *Saver) usage(ctx context.Context, l todo.List, begins bool, now time.Time) (u usage, err error) {
 	p, ownMost := l.Principal, s.Keep.Bytes/100*share
 	if s.Keep.Bytes > 0 {
@@ -158,8 +157,8 @@ func (s *Saver) checkRoom(ctx context.Context, principal string) error {
 	return cmp.Or(err, u.check(s.Keep, false))
 }
 
-// makeRoom returns an error when a list may not begin, or not change. If room is short it first removes old lists of the
-// principal, [board.MaxAbandoned] of a kind, kind after kind.
+// makeRoom returns an error if a list may not begin, or not change. If room is short, it first removes old lists of the
+// principal: up to [board.MaxAbandoned] of each kind of [todo.Spare], kind after kind.
 func (s *Saver) makeRoom(ctx context.Context, l todo.List, begins bool, now time.Time) (u usage, err error) {
 	u, err = s.usage(ctx, l, begins, now)
 	if err == nil && begins && s.Keep.Begun > 0 && l.Conversation != "" && u.begun >= s.Keep.Begun {
@@ -170,7 +169,7 @@ func (s *Saver) makeRoom(ctx context.Context, l todo.List, begins bool, now time
 	for kind := todo.SpareDeleted; err == nil && kind <= todo.SpareFinished && s.Keep.Abandoned > 0 && isShort(); kind++ {
 		before := now.Add(-s.Keep.Abandoned)
 		if kind == todo.SpareDeleted {
-			before = now.Add(1) // includes what was deleted now: some clocks tick 64 times a second
+			before = now.Add(1) // includes lists deleted just now: some clocks tick 64 times a second
 		}
 		if err = s.evict(ctx, l, kind, before, true, now); err == nil {
 			u, err = s.usage(ctx, l, begins, now)
@@ -183,10 +182,10 @@ func (s *Saver) makeRoom(ctx context.Context, l todo.List, begins bool, now time
 }
 
 // evict removes up to [board.MaxAbandoned] lists of a kind that last changed before a time, the oldest first, to make
-// room for forList, of the same principal. It leaves out open lists that others than the chat that began them have
-// seen, and lists that a chat which is here holds. Unless room is short, it also leaves out lists that a person looked
-// at, and lists stored after that time (as by import). Finished lists are purged, so that watchers see that they are
-// gone.
+// room for forList, of the same principal. Of lists that are not deleted, it keeps open ones that a chat other than
+// their own has seen, and those that a chat which is here holds (see [board.IsHeld]). Unless room is short, it also
+// keeps lists that a person looked at or that were stored after that time (as by import). Finished lists are purged, so
+// that watchers see that they are gone.
 func (s *Saver) evict(ctx context.Context, forList todo.List, kind todo.Spare, before time.Time, isShort bool, now time.Time) error {
 	begun, whose := now, ""
 	if !isShort {

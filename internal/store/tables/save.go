@@ -61,7 +61,7 @@ func (s *Saver) save(ctx context.Context, next todo.Snapshot) error {
 	id := next.List.ID
 	err = s.DB.Exec(`UPDATE main.lists SET revision = ?, seq = ?, updated = ?, bytes = bytes + ?, spare = ?, excerpt = ? WHERE id = ?`,
 		next.Revision, next.Seq, record.UnixNano(next.Updated), bytes, int(next.Spare()), excerpt, id)
-	if err == nil && next.Deleted != before.Deleted { // alone, since many indexes have this column
+	if err == nil && next.Deleted != before.Deleted { // a statement of its own, since many indexes have this column
 		err = s.DB.Exec(`UPDATE main.lists SET deleted = ? WHERE id = ?`, next.Deleted, id)
 	}
 	if first := s.Keep.First(next.Revision); first > 1 && err == nil {
@@ -72,8 +72,8 @@ func (s *Saver) save(ctx context.Context, next todo.Snapshot) error {
 	return err
 }
 
-// begin stores the first revision of a list, if there is room, and removes what is old. Ages are those at the time of the
-// previous save, if that is earlier: a clock that is wrong for one save makes no list old.
+// begin stores the first revision of a list, if there is room, and removes old rows. It computes ages at the previous
+// save's time if that is earlier than now: a clock that is wrong for one save makes no list old.
 func (s *Saver) begin(ctx context.Context, first todo.Snapshot, now time.Time) error {
 	use, err := s.makeRoom(ctx, first.List, true, now)
 	if err == nil {
@@ -99,7 +99,7 @@ func (s *Saver) begin(ctx context.Context, first todo.Snapshot, now time.Time) e
 func (s *Saver) addList(ctx context.Context, first todo.Snapshot, begun time.Time) (err error) {
 	l := first.List
 	if l.ParentConversation != "" {
-		l.Parent = "" // reads look it up, as this does
+		l.Parent = "" // reads look the parent up, as the next lines do
 		held, err := s.Seen(ctx, board.Key{Principal: l.Principal, Chat: l.ParentConversation, Mirrors: l.Mirrored})
 		if err != nil {
 			return err
@@ -120,7 +120,7 @@ func (s *Saver) addList(ctx context.Context, first todo.Snapshot, begun time.Tim
 		bytes, int(first.Spare()), excerpt)
 }
 
-// addRevision stores a revision and sets its Seq. It returns the bytes of the body, and the excerpt for the list.
+// addRevision stores a revision and sets its Seq. It returns the body's size in bytes, and the excerpt for the list.
 func (s *Saver) addRevision(next *todo.Snapshot) (bytes int, excerpt string, err error) {
 	body, err := record.Body(*next)
 	short, err2 := record.Body(next.Excerpt())
@@ -136,8 +136,8 @@ func (s *Saver) addRevision(next *todo.Snapshot) (bytes int, excerpt string, err
 	return len(body), string(short), err
 }
 
-// forget removes the lists that a query selects, and their rows in other tables. It also removes the chats that held
-// these lists and no other ones, except the chat of forList.
+// forget removes the lists that the query in lists selects, and their rows in other tables. It also removes the chats
+// that held these lists and no other ones, except the chat of forList.
 func (s *Saver) forget(lists string, forList todo.List, args ...any) error {
 	chats := fmt.Sprintf(`WITH gone (id) AS (%s) DELETE FROM main.chats WHERE id IN (SELECT k.chat FROM gone JOIN main.seen k ON k.list = gone.id WHERE k.held > 0)
 		AND id <> ? AND NOT EXISTS (SELECT 1 FROM main.seen k WHERE `+hasHeld+` AND k.list NOT IN (SELECT id FROM gone))`, lists)
@@ -150,17 +150,17 @@ func (s *Saver) forget(lists string, forList todo.List, args ...any) error {
 	return err
 }
 
-// When a list begins, at most maxTrash long deleted lists and maxOldSeen old rows of seen are removed.
+// When a list begins, at most maxTrash lists deleted long ago and maxOldSeen old rows of seen are removed.
 const maxTrash, maxOldSeen = 4, 100
 
 // Purge implements [board.Tx]. It replaces all revisions by one without content.
 func (s *Saver) Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error {
-	clear(s.Memory.Seen) // rows of the list go
+	clear(s.Memory.Seen) // the purge removes rows that are in both maps
 	clear(s.Memory.Chats)
 	return s.Do(ctx, "purge list", func() error { return s.purge(ctx, list, todo.List{}, by, now) })
 }
 
-// purge is [Saver.Purge], to make room for forList unless that is zero.
+// purge does what [Saver.Purge] does, to make room for forList unless forList is zero.
 func (s *Saver) purge(ctx context.Context, list string, forList todo.List, by todo.Writer, now time.Time) error {
 	var principal string
 	var newest, begun int64
@@ -177,7 +177,7 @@ func (s *Saver) purge(ctx context.Context, list string, forList todo.List, by to
 }
 
 // See implements [board.Tx]. If rows of the chat are damaged, it replaces all its rows. For a list that is new to the
-// chat it makes room, and removes rows of the list by age so that at most [board.MaxHolders] remain.
+// chat, it makes room, and removes the list's oldest rows so that at most [board.MaxHolders] remain.
 func (s *Saver) See(ctx context.Context, c board.Seen) error {
 	return s.Do(ctx, "save what a chat has seen", func() error {
 		others, damaged, err := s.seenBy(ctx, c.Key)
@@ -201,7 +201,7 @@ func (s *Saver) See(ctx context.Context, c board.Seen) error {
 				o.Revision, o.Process = now.Revision, now.Process
 				return o == now
 			}
-			if damaged == 0 && slices.ContainsFunc(others, isOlder) { // as after most calls
+			if damaged == 0 && slices.ContainsFunc(others, isOlder) { // true after most calls
 				store = s.sql.sawMore // writes no column that is in an index
 			}
 			err = s.DB.Exec(store, now.Principal, now.Chat, now.Mirrors, now.List, now.Revision, now.Process, now.Held, now.Current, record.UnixNano(now.At))

@@ -1,5 +1,5 @@
-// Package tables reads and writes the tables of SQLite and PostgreSQL, which have the same columns. A [Dialect] is what
-// differs in their SQL, and a [DB] a transaction of either.
+// Package tables reads and writes the tables of SQLite and PostgreSQL, which have the same columns. A [Dialect] holds
+// the differences in their SQL; a [DB] is a transaction of either database.
 package tables
 
 import (
@@ -23,7 +23,7 @@ type Rows interface {
 	Err() error
 }
 
-// Query runs a query and calls read with its rows, once for each try. Its errors begin with what.
+// Query runs a query and calls read with its rows, anew for each try. Its errors begin with the text in what.
 type Query func(ctx context.Context, what, sql string, args []any, read func(Rows) error) error
 
 // Reader implements [board.Reader]. It leaves damaged rows out of its results and notes them in its [Health].
@@ -36,7 +36,7 @@ type Reader struct {
 // NewReader returns a reader that reads with query.
 func NewReader(sql *SQL, query Query, health *Health) Reader { return Reader{sql, query, health} }
 
-// Value runs a query and returns the only column of its first row; the zero value without a row.
+// Value runs a query and returns the only column of its first row, or the zero value if there is no row.
 func Value[T any](ctx context.Context, r Reader, what, sql string, args ...any) (found T, err error) {
 	return found, r.query(ctx, what, sql, args, func(rows Rows) error {
 		if rows.Next() {
@@ -63,7 +63,7 @@ func Good[T any](health *Health, rows Rows, scan func(Rows) (T, error)) (found [
 	return found, damaged, rows.Err()
 }
 
-// good is [Good] of the rows of a query.
+// good runs a query and calls [Good] with its rows.
 func good[T any](ctx context.Context, r Reader, what, sql string, scan func(Rows) (T, error), args ...any) (found []T, damaged int, err error) {
 	err = r.query(ctx, what, sql, args, func(rows Rows) (err error) {
 		found, damaged, err = Good(r.health, rows, scan)
@@ -116,7 +116,7 @@ func (r Reader) Position(ctx context.Context) (int64, error) {
 }
 
 // Find implements [board.Reader]. With OldestFirst it leaves out lists with a Seq of [Dialect.Settled] or above: a save
-// that is not committed yet may have a smaller one, which a caller that continues from the last Seq would miss.
+// that is not committed yet may have a smaller Seq, which a caller that continues from the last Seq would miss.
 func (r Reader) Find(ctx context.Context, q board.Query) ([]todo.Snapshot, error) {
 	sql, args := r.sql.find(q)
 	if q.Text != "" && q.Operation == "" {
@@ -128,7 +128,7 @@ func (r Reader) Find(ctx context.Context, q board.Query) ([]todo.Snapshot, error
 	return atMostGood(ctx, r, "read snapshots", sql, q.Limit, ScanSnapshot, args...)
 }
 
-// saying returns each list's newest revision with the text of the query. sql selects all revisions that may have it.
+// saying returns each list's newest revision that has the query's text. The query sql selects all that may have it.
 func (r Reader) saying(ctx context.Context, q board.Query, sql string, args []any) (found []todo.Snapshot, err error) {
 	err = r.query(ctx, "search snapshots", sql, args, func(rows Rows) error {
 		found = nil
@@ -206,7 +206,7 @@ func ScanSeen(rows Rows) (c board.Seen, err error) {
 	return c, err
 }
 
-// scan reads a row, whose last column says whether it is as it was written. A value of another type is damage.
+// scan reads a row, whose last column says whether the row is as it was written. A value of the wrong type is damage.
 func scan(rows Rows, into ...any) (isWhole bool, err error) {
 	err = rows.Scan(append(into, &isWhole)...)
 	if err != nil && strings.HasPrefix(err.Error(), "sql: Scan error on column") {

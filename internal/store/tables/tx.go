@@ -10,10 +10,10 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// DB is a transaction of a database, as a [Saver] uses it: nobody else changes what it reads of its principal before it
-// ends. Its SQL has a question mark for each argument.
+// DB is a database transaction, as a [Saver] uses it. Until it ends, nobody else changes the rows that it read of its
+// principal. Its SQL has a question mark for each argument.
 type DB interface {
-	// Exec runs a statement that changes something. It may run it later, but before the next read and the commit.
+	// Exec runs a statement that changes something, perhaps later, but before the next read and the commit.
 	Exec(sql string, args ...any) error
 
 	// Remove is Exec for statements that may remove rows which are in the [Memory].
@@ -26,12 +26,12 @@ type DB interface {
 	NextSeq() (int64, error)
 }
 
-// Memory holds rows as they are in a transaction: what it stored or read last.
+// Memory holds the rows that a transaction read or stored, as they are now.
 type Memory struct {
-	Lists map[string]todo.Snapshot // the newest revisions; zero where there is no list
+	Lists map[string]todo.Snapshot // newest revisions; zero for a list that does not exist
 	Seen  map[board.Key][]board.Seen
-	Chats map[string]todo.Chat // zero where there is none
-	Put   int                  // how many bytes were put in: of texts, and [rowSize] for each row
+	Chats map[string]todo.Chat // zero for a chat that does not exist
+	Put   int                  // bytes put in: of texts, and [rowSize] for each row
 }
 
 // NewMemory returns an empty memory.
@@ -45,21 +45,21 @@ func (m *Memory) SetSeen(of board.Key, all []board.Seen) {
 	m.Seen[of] = all
 }
 
-// Saver stores lists and chats in a transaction, and reads them there. It remembers what it read or stored.
+// Saver stores and reads lists and chats in a transaction. It remembers what it read or stored.
 type Saver struct {
 	Reader
 	Memory *Memory
 	DB     DB
 	Keep   board.Keep
 	Used   *Used
-	Alive  func(process string) bool // as of [board.Store]
-	// Wrap adds to an error what was being done.
+	Alive  func(process string) bool // see [board.Store]
+	// Wrap adds the failed operation, the text in what, to an error.
 	Wrap func(ctx context.Context, what string, err error) error
 	// Failed is the first error of the database, after which no method does anything.
 	Failed error
 }
 
-// Do calls run; what says what run does. Do sets Failed to run's error, unless it is a refusal or about a damaged row.
+// Do calls run and wraps its error. It sets Failed to the error, unless that is a refusal or about a damaged row.
 func (s *Saver) Do(ctx context.Context, what string, run func() error) error {
 	if s.Failed != nil {
 		return s.Failed
@@ -93,7 +93,7 @@ func (s *Saver) Load(ctx context.Context, list string, revision int64) (found to
 	}
 	if l := &found.List; l.ParentConversation != "" {
 		if all, isKnown := s.Memory.Seen[board.Key{Principal: l.Principal, Chat: l.ParentConversation, Mirrors: l.Mirrored}]; isKnown {
-			l.Parent = board.Current(all) // it may have changed since the list was read
+			l.Parent = board.Current(all) // the parent may have changed since the list was read
 		}
 	}
 	return found, nil
@@ -117,7 +117,7 @@ func (s *Saver) Seen(ctx context.Context, of board.Key) ([]board.Seen, error) {
 	return slices.Clone(all), err
 }
 
-// seenBy returns what a chat has seen, and how many of its rows are damaged. If any is, seenBy remembers nothing.
+// seenBy returns what a chat has seen, and how many of its rows are damaged. With a damaged row, it remembers nothing.
 func (s *Saver) seenBy(ctx context.Context, of board.Key) (all []board.Seen, damaged int, err error) {
 	all, isKnown := s.Memory.Seen[of]
 	if !isKnown {
