@@ -313,16 +313,19 @@ func TestStreamSendsBlockBeforeResult(t *testing.T) {
 // BAD-INPUT 60, W3: the pages of a chat's history have each message of its last hundred plans once, even if another
 // list becomes the newest meanwhile.
 func TestWorkspacePagesOverPlans(t *testing.T) {
-	_, address := servertest.Site(t)
-	one, other := servertest.Writer(t, address, "one"), servertest.Writer(t, address, "other")
 	const plans, items = 104, 10
+	store := storetest.NewMemory()
 	for n := range plans {
-		texts := make([]string, items)
-		for i := range texts {
-			texts[i] = fmt.Sprintf("Plan %d item %d %s", n, i, strings.Repeat("&", 160)) // six bytes each as JSON
+		plan := todo.Snapshot{List: todo.List{ID: fmt.Sprint("plan", n), Conversation: "c"}, Revision: 1}
+		for i := range items {
+			text := fmt.Sprintf("Plan %d item %d %s", n, i, strings.Repeat("&", 160)) // six bytes each as JSON
+			plan.Items = append(plan.Items, todo.Item{ID: fmt.Sprint(i + 1), Text: text, Status: todo.Pending})
 		}
-		one(servertest.Todos("pending", texts...))
+		now := board.Seen{Key: board.Key{Chat: "c"}, List: plan.List.ID, Revision: 1, Current: true}
+		checktest.Must(storetest.Save(t.Context(), store, plan, now))(t)
 	}
+	address := servertest.Serve(t, servertest.New(t, store, nil), nil).URL
+	other := servertest.Writer(t, address, "other")
 	want := 100
 	pages := walk(t, address+"/api/workspace", "prev", func(body []byte) {
 		var part struct{ History []struct{ ID string } }
