@@ -65,10 +65,14 @@ func question(f *account.Group) Node {
 }
 
 func (d drawing) subLine(f *account.Group, s todo.Snapshot) Node {
-	ended := map[todo.State]string{todo.Finished: "done", todo.InVain: "failed"}[f.States[s.List.ID].State]
-	at := cmp.Or(ended, d.at(&account.Group{Main: s, States: f.States}))
-	progress := s.Progress()
-	progress.Failed = 0 // only the group's own progress shows failed items
+	progress, at := s.Progress(), d.at(&account.Group{Main: s, States: f.States})
+	if f.States[s.List.ID].State == todo.Finished {
+		at = "done"
+	}
+	if progress.Failed > 0 { // said here, since the group's progress may leave sub-agents out
+		at = strings.TrimSuffix(fmt.Sprintf("%d failed · %s", progress.Failed, at), " · ")
+		progress.Failed = 0
+	}
 	agent := El("bdi", Text(render.Safe(todo.Cut(s.List.Agent, 60))))
 	return Group{glyph("sub"), B(agent), formatted(at, Class("cut")), progressOf(progress, "/")}
 }

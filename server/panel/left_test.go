@@ -52,6 +52,23 @@ func page(t *testing.T, url string) string {
 	return html
 }
 
+// A sub-agent's failed items are counted beside its name, on the card of its group and on the page of the main list.
+func TestFailedItemsOfSubAgents(t *testing.T) {
+	s := servertest.New(t, storetest.NewMemory(), nil)
+	url := servertest.Serve(t, s, nil).URL
+	main := servertest.Apply(t, s.Board.As(""), servertest.In("main"), func(d *todo.Draft) { d.Append("Ship it") })
+	sub := servertest.In("sub")
+	sub.Target.Conversation.Parent, sub.Target.Conversation.Agent = "main", "tester"
+	servertest.Apply(t, s.Board.As(""), sub, func(d *todo.Draft) {
+		d.Append("Test it")
+		d.Append("Test it again")
+		d.SetStatus("1", todo.Failed)
+	})
+	for _, path := range []string{"/", "/lists/" + main.List.ID} {
+		checktest.Same(t, "1 failed on "+path, strings.Count(page(t, url+path), ">1 failed · next: Test it again<"), 1)
+	}
+}
+
 // Cards of one project that read alike show when their lists began. A branch that is not main
 // stands beside the agent, and makes a card read otherwise.
 func TestListsThatReadAlike(t *testing.T) {
