@@ -264,13 +264,17 @@ var itemLooks = map[todo.Status]look{
 	todo.Cancelled:  {paint(dim, "–"), struck},
 }
 
-// subLine draws a sub-agent's list in one line: name, current item, progress.
+// subLine draws a sub-agent's list in one line: a sign if an item failed, name, current item, progress.
 func (m *model) subLine(s todo.Snapshot, width int) string {
 	look := accent
 	if m.standing(s).State.Rests() {
 		look = dim
 	}
-	name := "↳ " + render.Cut(cmp.Or(render.Safe(s.List.Agent), render.ListTitle(s)), max(width/3, 8))
+	sign := "↳ "
+	if s.Progress().Failed > 0 {
+		sign += "✗ "
+	}
+	name := sign + render.Cut(cmp.Or(render.Safe(s.List.Agent), render.ListTitle(s)), max(width/3, 8))
 	left := max(width-render.Cells(name)-2-noteWidth, 0)
 	at, _ := s.At()
 	return spread(paint(look, name)+"  "+render.Cut(render.Safe(at.Title()), left), paint(dim, progress(s)), width-1)

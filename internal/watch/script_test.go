@@ -315,7 +315,7 @@ func exampleLists() []todo.Snapshot {
 		list("half", 13, 2, 2*time.Hour, "c:a f:b x:c"),
 		list("old", 6, 2, 50*time.Hour, "c:long ago"),
 		inFolder("/src/vendors", list("forgotten", 5, 2, 90*time.Hour, "i:still open p:never begun")),
-		subList(list("researcher", 10, 1, time.Minute, "i:read the papers p:sum up"), "release"),
+		subList(list("researcher", 10, 1, time.Minute, "f:find more i:read the papers p:sum up"), "release"),
 		subList(list("reviewer", 3, 1, 30*time.Minute, "c:review"), "release"),
 	}
 }
