@@ -151,7 +151,7 @@ func TestRollingRestartBehindTheProxy(t *testing.T) {
 			for ctx.Err() == nil {
 				a, err := chat.Try("TodoWrite", servertest.Todos("pending", fmt.Sprint("A ", time.Now().UnixNano())))
 				if err := errors.Join(err, a.Refused()); err != nil {
-					t.Errorf("55: a call fails in a rolling restart: %v", err)
+					t.Errorf("58: a call fails in a rolling restart: %v", err)
 				}
 				calls.Add(programtest.Acknowledged{})
 			}
@@ -160,7 +160,7 @@ func TestRollingRestartBehindTheProxy(t *testing.T) {
 	for ip, p := range replicas {
 		checktest.Check(t, p.Terminate())
 		if err := p.Wait(20 * time.Second); err != nil {
-			t.Errorf("55: %s ended with %v: %s", ip, err, p.Log)
+			t.Errorf("58: %s ended with %v: %s", ip, err, p.Log)
 		}
 		s.replica(t, ip)
 		s.await(t, "http://"+ip+":"+s.admin+"/metrics", `http_route="/mcp"`) // the proxy has found the new replica

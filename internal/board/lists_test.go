@@ -214,10 +214,10 @@ func TestAWriteAfterManyEditsOfAPerson(t *testing.T) {
 			store.reads = 0
 			out, err := b.As("").Apply(t.Context(), next)
 			if err != nil || len(out.Unseen) != 1 || out.By != todo.People {
-				t.Errorf("70: report %+v, %v", out.Report, err)
+				t.Errorf("69: report %+v, %v", out.Report, err)
 			}
 			if store.reads > 6 {
-				t.Errorf("70: the write read %d revisions", store.reads)
+				t.Errorf("69: the write read %d revisions", store.reads)
 			}
 		})
 	}

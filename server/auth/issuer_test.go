@@ -193,7 +193,7 @@ func TestScopesAndTeams(t *testing.T) {
 	reader := i.sign(t, map[string]any{"org": "red", "scope": "todos:read"})
 	a := s.ask(t, "POST /mcp", servertest.ModernCall(1, "TodoWrite", servertest.Todos("pending", "A")), append(servertest.ModernHeaders("tools/call", "TodoWrite"), bearer(reader)...)...)
 	if challenge := a.header.Get("WWW-Authenticate"); a.status != 403 || !strings.Contains(challenge, "insufficient_scope") || !strings.Contains(challenge, "resource_metadata") {
-		t.Errorf("33: a reader writes: %d %q", a.status, challenge)
+		t.Errorf("35: a reader writes: %d %q", a.status, challenge)
 	}
 }
 

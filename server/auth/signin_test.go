@@ -171,12 +171,12 @@ func TestNobodyWithoutAToken(t *testing.T) {
 	}
 	s.wait(time.Second)
 	for _, query := range []string{"access_token", "token", "bearer_token"} {
-		s.ask(t, "GET /api/lists?"+query+"="+good, "").is(t, fmt.Sprintf("32: ?%s", query), http.StatusUnauthorized)
+		s.ask(t, "GET /api/lists?"+query+"="+good, "").is(t, fmt.Sprintf("31: ?%s", query), http.StatusUnauthorized)
 	}
 	s.ask(t, "GET /api/lists", "", bearer(good)...).is(t, "a valid token", 200, list)
 	for _, line := range s.log.Take() {
 		if strings.Contains(line, good[len("todo_"):]) {
-			t.Errorf("32: a token is logged: %s", line)
+			t.Errorf("31: a token is logged: %s", line)
 		}
 	}
 	for _, probe := range []string{"GET /livez", "GET /readyz"} {

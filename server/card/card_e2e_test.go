@@ -192,7 +192,7 @@ func TestAppHostileText(t *testing.T) {
 	c.host(`result({})`)
 	c.until(`document.getElementById('note').textContent === 'No answer.'`)
 	if servertest.Eval[bool](t, c.frame, `'hit' in window`) || servertest.Eval[int](t, c.frame, `document.querySelectorAll('main script, main img, main b').length`) != 0 {
-		t.Error("36: a text was interpreted as markup")
+		t.Error("37: a text was interpreted as markup")
 	}
 	c.expectNoRequests()
 }

@@ -55,7 +55,7 @@ func TestHTTPGuard(t *testing.T) {
 			}
 			for name := range header {
 				if strings.HasPrefix(name, "Access-Control-") {
-					t.Errorf("6: %s answers with %s", route, name)
+					t.Errorf("2: %s answers with %s", route, name)
 				}
 			}
 		}
@@ -116,7 +116,7 @@ func TestHTTPGuardBySecFetchSite(t *testing.T) {
 		for _, method := range []string{"GET", "HEAD"} {
 			status, _, _ := servertest.Ask(t, method, url+c.path, "", with("Sec-Fetch-Site", c.site, "Sec-Fetch-Mode", c.mode, "Sec-Fetch-Dest", c.dest)...)
 			if allowed := status != http.StatusForbidden; allowed != c.want {
-				t.Errorf("62: %s %+v: status %d", method, c, status)
+				t.Errorf("2: %s %+v: status %d", method, c, status)
 			}
 		}
 	}
@@ -184,7 +184,7 @@ func TestStreamCap(t *testing.T) {
 	for _, path := range []string{"/api/events", "/api/stream", "/panel/events"} {
 		refused(path, "4", "too many open streams, 3")
 	}
-	servertest.Is(t, "13: listen", http.StatusTooManyRequests)(servertest.Post(t, url, listen, servertest.ModernHeaders("subscriptions/listen", "")...))
+	servertest.Is(t, "63: listen", http.StatusTooManyRequests)(servertest.Post(t, url, listen, servertest.ModernHeaders("subscriptions/listen", "")...))
 	first.Close()
 	for status := 0; status != http.StatusOK; { // the server needs a moment to notice that the first stream ended
 		req := checktest.Must(http.NewRequest("GET", web.URL+"/api/stream?list=x", nil))(t)

@@ -174,12 +174,12 @@ func TestPanelHostileText(t *testing.T) {
 	servertest.Until(t, ctx, servertest.IsLive)
 	check := func(when string) {
 		t.Helper()
-		is(t, ctx, "36: "+when+": a text was interpreted as markup", `!('hit' in window || document.querySelector('main script, main img, main svg:not([class])'))`)
+		is(t, ctx, "37: "+when+": a text was interpreted as markup", `!('hit' in window || document.querySelector('main script, main img, main svg:not([class])'))`)
 		for _, text := range hostile[:6] {
-			is(t, ctx, "36: "+when+": not shown as it is: "+text, fmt.Sprintf(`[...document.querySelectorAll('#items bdi')].some((e) => e.textContent === %q)`, text))
+			is(t, ctx, "37: "+when+": not shown as it is: "+text, fmt.Sprintf(`[...document.querySelectorAll('#items bdi')].some((e) => e.textContent === %q)`, text))
 		}
 		if shown := servertest.Eval[string](t, ctx, `document.body.textContent`); strings.ContainsAny(shown, "\u202e\u2066\u200b") || !strings.Contains(shown, `a\u202eb`) {
-			t.Errorf("38: %s: invisible characters are not escaped", when)
+			t.Errorf("37: %s: invisible characters are not escaped", when)
 		}
 	}
 	check("loaded")

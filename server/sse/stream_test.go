@@ -81,7 +81,7 @@ func TestStalledReader(t *testing.T) {
 	}
 	stalled.SetReadDeadline(time.Now().Add(10 * time.Second))
 	if _, err := io.Copy(io.Discard, reader); err != nil && !strings.Contains(err.Error(), "reset") {
-		t.Errorf("12: the stalled stream is not closed: %v", err)
+		t.Errorf("61: the stalled stream is not closed: %v", err)
 	}
 	grew("12", 64<<20) // about 15 MB of it is the store's history
 }

@@ -168,7 +168,7 @@ func TestLogCut(t *testing.T) {
 		checktest.Check(t, errors.Join(err, os.Truncate(path+"-wal", part)))
 		for range 2 {
 			if _, err := storetest.Save(t.Context(), s, snapshot("b", 1)); err == nil || !strings.Contains(err.Error(), path+"-wal was cut") {
-				t.Errorf("133: %s was cut: %v", name, err)
+				t.Errorf("75: %s was cut: %v", name, err)
 			}
 		}
 		s.Close()
@@ -264,7 +264,7 @@ func TestFoldersSurvivePowerLoss(t *testing.T) {
 	mustSave(t, open(t, path), "a", 1)
 	for dir := filepath.Dir(path); len(dir) >= len(root); dir = filepath.Dir(dir) {
 		if !synced[dir] {
-			t.Errorf("73: the names in %s are not synced", strings.TrimPrefix(dir, filepath.Dir(root)))
+			t.Errorf("49: the names in %s are not synced", strings.TrimPrefix(dir, filepath.Dir(root)))
 		}
 	}
 	clear(synced)

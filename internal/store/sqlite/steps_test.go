@@ -293,10 +293,10 @@ func TestImpossiblePlaces(t *testing.T) {
 		_, saving := storetest.Save(ctx, late, snapshot("a", 1))
 		cancel()
 		if saving == nil || !strings.Contains(saving.Error(), c.says) || c.says != "" && (opening == nil || !strings.Contains(opening.Error(), c.says)) {
-			t.Errorf("76: %s: %v, %v", name, opening, saving)
+			t.Errorf("52: %s: %v, %v", name, opening, saving)
 		}
 		if after, _ := os.Lstat(path); before != nil && after.Mode() != before.Mode() {
-			t.Errorf("76: %s was replaced", name)
+			t.Errorf("52: %s was replaced", name)
 		}
 	}
 }

@@ -101,7 +101,7 @@ func TestMemoryOfEmptiedLists(t *testing.T) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	if mb := m.HeapAlloc >> 20; mb > 20 {
-		t.Errorf("45: %d MB are kept of 100 empty lists", mb)
+		t.Errorf("65: %d MB are kept of 100 empty lists", mb)
 	}
 }
 
@@ -155,7 +155,7 @@ func TestBeginsOnceWhenGivenUp(t *testing.T) {
 	checktest.Check(t, <-next)
 	found, err := s.Find(t.Context(), board.Query{})
 	if err != nil || len(found) != 1 || found[0].List.ID != "one" || found[0].Revision != 2 {
-		t.Errorf("54: %+v, %v", found, err)
+		t.Errorf("51: %+v, %v", found, err)
 	}
 }
 
@@ -355,12 +355,12 @@ func TestLargeRevisions(t *testing.T) {
 	}
 	for suffix, most := range map[string]int64{"": changes * todo.MaxSize * 5 / 4, "-wal": 2 * maxLog} {
 		if info, err := os.Stat(path + suffix); err != nil || info.Size() > most {
-			t.Errorf("66: after %d revisions of a list of 256 kB the file %q has %d bytes, %v", changes, suffix, info.Size(), err)
+			t.Errorf("65: after %d revisions of a list of 256 kB the file %q has %d bytes, %v", changes, suffix, info.Size(), err)
 		}
 	}
 	for n, items := range want {
 		if got, err := s.Load(t.Context(), "a", int64(n+1)); err != nil || !reflect.DeepEqual(items, got.Items) {
-			t.Fatalf("66: revision %d is not as it was written, %v", n+1, err)
+			t.Fatalf("65: revision %d is not as it was written, %v", n+1, err)
 		}
 	}
 }
@@ -414,12 +414,12 @@ func TestFlippedBits(t *testing.T) {
 		case readErr != nil || len(s.Damaged()) > 0:
 			read++
 		case problems == 0 && checkErr == nil && got != want:
-			t.Errorf("78: bit %d of byte %d: nobody noticed\n%s", bit%8, bit/8, cmp.Diff(want, got))
+			t.Errorf("130: bit %d of byte %d: nobody noticed\n%s", bit%8, bit/8, cmp.Diff(want, got))
 		}
 		s.Close()
 	}
 	if read < 13 { // a third
-		t.Errorf("78: only %d of 40 were noticed when read", read)
+		t.Errorf("130: only %d of 40 were noticed when read", read)
 	}
 }
 
