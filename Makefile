@@ -26,7 +26,7 @@ RACED     = ./internal/audit ./internal/board ./internal/cli/run ./internal/hook
 # all others.
 WAITING   = ./internal/faults ./server/card
 # What `make test` runs beside the tests.
-BESIDE    = vet biome types bits developers allocations functions fuzz-short windows-short
+BESIDE    = biome bits developers allocations functions fuzz-short windows-short
 # What the other processors run: what is of the model, of files and of tools.
 CORE      = ./internal/todo ./internal/board ./internal/store/sqlite ./internal/store/storetest ./internal/store/record ./internal/atomicfile ./tools ./internal/hook ./internal/install ./internal/render
 # Tests that start their own program again, which qemu does not.
@@ -39,7 +39,7 @@ SHARED    = ^(TestKilled|TestClaims)$$
 NOWINDOWS = ^(TestMainFileDeleted|TestLogDeleted|TestLogDeletedInASave|TestReadsTheFileInItsPlace|TestCreatesFilesOnFirstSave|TestSpoolKeepsWhatFails|TestWorkDoesNotGrowWithLists|TestSteadyUpdateReadsNothing|TestLinkedFile|TestNotAFile|TestDamagedSpool|TestSameProgramByAnotherPath|TestClients|TestPlaces|TestClientsAreDocumented|TestHooksAreDocumented|TestHookKinds|TestCommand|TestTyped|TestByHand|TestGroup|TestEditIsTheSameOnAllFrontEnds|TestResumeCommandIsQuoted|TestServeLAN|TestDemo|TestCases|TestTextsOfWindows|TestSpoolBeforeABrokenStore)$$
 BIOME     = testdata/npm/node_modules/.bin/biome
 
-.PHONY: test means build fmt vet biome lint race others waiting developers types cross golden deps long bits systems windows in-windows windows-short hosts allocations functions faults replicas conformance fuzz fuzz-short growth bench benchmarks cost attacks shots licenses packages owner release-snapshot release
+.PHONY: test means build compile fmt vet biome lint race others waiting developers types cross golden deps long bits systems windows in-windows windows-short hosts allocations functions faults replicas conformance fuzz fuzz-short growth bench benchmarks cost attacks shots licenses packages owner release-snapshot release
 
 # How long `make fuzz` gives each target, and which: ONLY=server/mcphttp for some.
 FUZZTIME ?= 10m
@@ -48,8 +48,10 @@ ONLY     ?= .
 ## test: all that must hold before a change lands
 # The tests wait a third of their time, for browsers, programs and bounds. What only
 # compiles and counts runs beside them meanwhile, and gives way to them; it is printed
-# behind them.
-test: deps fmt
+# behind them. While the programs that the tests drive come over the network, the tests are
+# compiled.
+test: fmt
+	@$(MAKE) -k -j --no-print-directory deps vet types compile
 	@log=$$(mktemp); nice -n 19 $(MAKE) -k --no-print-directory $(BESIDE) >$$log 2>&1 & beside=$$!; \
 	waits=$$(mktemp); $(MAKE) -k --no-print-directory waiting >$$waits 2>&1 & waiting=$$!; \
 	trap "kill $$beside $$waiting" INT TERM; \
@@ -72,6 +74,10 @@ fmt:
 vet:
 	@echo "== go vet"
 	@for module in $(MODULES); do $(PLAIN) $(GO) vet -C $$module -tags e2e,hosts,wine ./... || exit 1; done
+
+compile:
+	@echo "== compile for the race detector"
+	@$(GO) build $(RACE) $(RACED)
 
 biome:
 	@echo "== biome (JavaScript)"
