@@ -11,11 +11,11 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/cli"
 )
 
-// version is set by the linker in a release, and empty otherwise.
+// version is set by the linker (-X main.version); it is empty in a plain go build.
 var version = ""
 
 func main() {
-	// With SIGPIPE ignored, a write to a closed standard output returns an error, and the store is still closed.
+	// With SIGPIPE ignored, a write to a closed standard output returns an error, so the store is still closed.
 	signal.Ignore(syscall.SIGPIPE)
 	if version == "" {
 		version = cli.BuildVersion()
@@ -32,12 +32,12 @@ func untilSignal(parent context.Context) context.Context {
 	ctx, stop := context.WithCancel(parent)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
+	if !signal.Ignored(syscall.SIGHUP) { // nohup starts the program with SIGHUP ignored
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	go func() {
 		<-signals
-		signal.Stop(signals) // before the call of stop, so that the next signal always kills
+		signal.Stop(signals) // before the context ends, so that the next signal always kills
 		stop()
 	}()
 	return ctx

@@ -87,8 +87,8 @@ func allowedImports() map[string][]string {
 	}
 }
 
-// Every package imports of this module only internal/asutf8 and the packages that allowedImports lists for it. Of other
-// modules, the model (internal/todo) and the account of lists (internal/account) import only Unicode's normal forms.
+// From this module, a package imports only internal/asutf8 and its packages in allowedImports. From other modules,
+// the model (internal/todo) and the account of lists (internal/account) import only Unicode's normal forms.
 // The model is pure: it imports no context, os or sync. Tests may import more.
 func TestImportDirections(t *testing.T) {
 	table := allowedImports()

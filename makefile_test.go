@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Every test that a Make target chooses by its name exists. `go test` does not report a name
-// without a test.
+// Every test that a Make target chooses by name exists. `go test` would not report a name
+// that no test has.
 func TestMakefileNamesTests(t *testing.T) {
 	makefile, err := os.ReadFile("Makefile")
 	if err != nil {

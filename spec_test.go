@@ -50,7 +50,7 @@ func text(t *testing.T, path ...string) string {
 	return string(data)
 }
 
-// numbers expands "3, 7–9 and 11/12" to the numbers it names.
+// numbers returns the numbers in a list with ranges: for "3, 7–9 and 11/12", it returns 3, 7, 8, 9, 11 and 12.
 func numbers(list string) (out []int) {
 	for _, m := range regexp.MustCompile(`(\d+)(?:(?:–|-|…)(\d+))?`).FindAllStringSubmatch(list, -1) {
 		from, _ := strconv.Atoi(m[1])
@@ -73,7 +73,7 @@ var (
 )
 
 // Every rule that code, tests or documents cite is in docs/spec, and every
-// document they name exists.
+// document that they name exists.
 func TestCitedRulesExist(t *testing.T) {
 	variants, bad := text(t, "docs", "spec", "variants.md"), text(t, "docs", "spec", "bad-input.md")
 	defined := make(map[string]bool)
@@ -116,8 +116,8 @@ func rowsCited(text string) (rows []int) {
 	return rows
 }
 
-// badInputRow matches a row of docs/spec/bad-input.md in the comment of its test, which may
-// have several lines: the input, an arrow, and the behaviour.
+// badInputRow matches a row of docs/spec/bad-input.md in the comment of its test: the input,
+// an arrow, and the behaviour. The row may have several lines.
 var badInputRow = regexp.MustCompile(`(?m)^[ \t]*(//|#) BAD-INPUT (\d+): (.*(?:\n[ \t]*(?://|#) .*)*)`)
 
 // badInputRows returns the rows for docs/spec/bad-input.md from comments of tests, by number.
@@ -131,7 +131,7 @@ func badInputRows(t *testing.T) map[int]string {
 			row := regexp.MustCompile(`\n[ \t]*`+m[1]+` `).ReplaceAllString(m[3], " ")
 			comes, happens, ok := strings.Cut(row, " → ")
 			if !ok {
-				continue // a citation
+				continue // a comment that only cites the row
 			}
 			n, _ := strconv.Atoi(m[2])
 			if rows[n] != "" {
@@ -144,7 +144,7 @@ func badInputRows(t *testing.T) map[int]string {
 }
 
 // docs/spec/bad-input.md is made from comments: each row stands in the comment of the test
-// that checks it. -update rewrites the rows whose numbers the document has.
+// that checks it. With -update, the test rewrites the rows whose numbers the document has.
 func TestBadInput(t *testing.T) {
 	path, said := filepath.Join("docs", "spec", "bad-input.md"), badInputRows(t)
 	last, seen := 0, make(map[int]bool)
@@ -183,8 +183,8 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// Every row of the table of past bugs links to a report of the bug, and names a test
-// of ours that exists. The tests that docs/reliability.md names exist, too.
+// Every row of the table of past bugs links to a report of the bug, and names an existing
+// test of this repository. The tests that docs/reliability.md names exist, too.
 func TestPastBugsNameTheirTests(t *testing.T) {
 	checkNamed(t, text(t, "docs", "reliability.md"))
 	rows := regexp.MustCompile(`(?m)^\| ([^|]*) \| ([^|]*) \| ([^|]*) \|$`).FindAllStringSubmatch(text(t, "internal", "faults", "BUGS.md"), -1)
@@ -212,10 +212,10 @@ func checkNamed(t *testing.T, in string) int {
 	return len(named)
 }
 
-// Each status is drawn on each surface, and described to people and to models (CONTRIBUTING.md, "Add a status").
+// Every front end draws each status, and texts for people and models describe it (CONTRIBUTING.md, "Add a status").
 func TestStatusesAreShown(t *testing.T) {
 	capital := regexp.MustCompile(`(?:^|_).`)
-	for path, form := range map[string]string{ // WORD is as in_progress, NAME as InProgress, TEXT as in progress
+	for path, form := range map[string]string{ // WORD means in_progress, NAME means InProgress, TEXT means in progress
 		"internal/render/plain.go": "todo.NAME:", "internal/watch/board.go": "todo.NAME:", "server/panel/draw.go": "todo.NAME:",
 		"server/panel/page.html": `id="g-WORD"`, "server/card/card.js": "\n  WORD: [", "internal/install/sidebar.js": " WORD: ",
 		"internal/cli/change/edits.go": "] TEXT", "docs/variants.md": "TEXT", "docs/spec/variants.md": "`WORD`",

@@ -1,5 +1,5 @@
-// Package packaging checks that the packages fit the program: the variables that they
-// set are its settings. `make packages` runs the linters of the packages' formats.
+// Package packaging checks that the packages for users (Docker, Helm, ...) fit the program: the variables
+// that they set are its settings. `make packages` runs the linters of the packages' formats.
 package packaging
 
 import (
@@ -66,8 +66,8 @@ func TestAlertsAreTestedAndDocumented(t *testing.T) {
 }
 
 // Workflows name every action by its commit: otherwise a person who can move a tag could run
-// any code with the rights of a release. A job that can publish runs no make, and no right to
-// write is given to all jobs.
+// any code with the rights of a release. A job that may write runs no make, and no workflow
+// lets all its jobs write.
 func TestWorkflowsArePinned(t *testing.T) {
 	files := read(t, filepath.Join("..", ".github", "workflows"), ".yml")
 	pinned := regexp.MustCompile(`^[\w./-]+@[0-9a-f]{40} # v\d`)
@@ -112,7 +112,7 @@ func TestProfilesAreForNobody(t *testing.T) {
 	}
 }
 
-// The figures in docs/several-databases.md are those that were measured in docs/operations.md.
+// docs/several-databases.md has the figures of PostgreSQL that docs/operations.md gives as measured.
 func TestMillionIsAsMeasured(t *testing.T) {
 	pages := read(t, filepath.Join("..", "docs"), "operations.md", "several-databases.md")
 	measured := regexp.MustCompile(`(?m)^\| .* \| .* \| ([\d,]+(?: [kM]B)?)(?: \(.*\))? \|$`).FindAllStringSubmatch(pages[filepath.Join("..", "docs", "operations.md")], -1)

@@ -105,7 +105,7 @@ func (s *site) await(t *testing.T, address, text string) {
 func (s *site) caddyfile(t *testing.T, replace ...string) string {
 	t.Helper()
 	text := checktest.Must(os.ReadFile(filepath.Join("compose", "Caddyfile")))(t)
-	// the proxy opens no port for its own control, and adds no certificate to this machine's store
+	// the proxy is controlled by a socket instead of a port, and adds no certificate to this machine's store
 	return "{\n admin unix/" + s.dir + "/control\n skip_install_trust\n auto_https disable_redirects\n}\n" + strings.NewReplacer(replace...).Replace(string(text))
 }
 
@@ -228,9 +228,9 @@ func (n *tenant) lists(t *testing.T, address string) string {
 	return string(body)
 }
 
-// Two tenants have a database each. While both write, one moves to the database of the
-// other, by the commands and configurations of docs/several-databases.md: no acknowledged
-// write is lost, and neither tenant is shown a list of the other.
+// Two tenants have a database each. While both write, one tenant moves to the other's
+// database, by the commands and configurations of docs/several-databases.md: no acknowledged
+// write is lost, and neither tenant is shown a list of the other tenant.
 func TestTenantMoves(t *testing.T) {
 	s := newSite(t)
 	second := checktest.Must(s.database.NewDatabase())(t)
@@ -247,7 +247,7 @@ func TestTenantMoves(t *testing.T) {
 	if len(blocks) != 3 {
 		t.Fatalf("%d blocks of code: the page's form changed", len(blocks))
 	}
-	// configuration returns the Caddyfile of the package with sites of the page in place of its own.
+	// configuration returns the package's Caddyfile with the given sites of the page in place of the Caddyfile's own.
 	configuration := func(sites string) string {
 		snippet, _, _ := strings.Cut(s.caddyfile(t), "# With TLS.")
 		return snippet + strings.NewReplacer("ann.todo.example.com", ann.address(), "bob.todo.example.com", bob.address(),

@@ -61,8 +61,8 @@ var English = sync.OnceValue(func() *Texts {
 	return t
 })
 
-// read reads the texts in a folder, which replace those read before. Where the folder lacks a file, the text read
-// before stays. In the user's own folder (isOwn) a tool's description also replaces the tool's long one.
+// read reads the texts in a folder, which replace those read before. If the folder lacks a file, the text read before
+// stays. In the user's own folder (isOwn) a tool's description also replaces the tool's long description.
 func (t *Texts) read(folder fs.FS, isOwn bool) error {
 	names, _ := fs.Glob(embedded, "*.md") // a valid pattern has no error
 	for _, name := range names {          // sorted: TodoWrite.long.md before TodoWrite.md
@@ -93,7 +93,7 @@ func (t *Texts) read(folder fs.FS, isOwn bool) error {
 var mark = regexp.MustCompile(`\{\{\s*(.*?)\s*\}\}`)
 
 // withMarksOf returns a text without blanks in its placeholders. It returns an error for a placeholder that the
-// original lacks, because a model would read it as it stands.
+// original lacks, because a model would see such a placeholder unfilled.
 func withMarksOf(original, text string) (string, error) {
 	text = mark.ReplaceAllString(text, "{{$1}}")
 	known := mark.FindAllString(original, -1)
@@ -109,7 +109,7 @@ func withMarksOf(original, text string) (string, error) {
 // with ".long" for the help of a tool that is a command.
 func (t *Texts) Text(name string) string { return t.files[name+".md"] }
 
-// Words are the sentences of answers in one language, formats for [fmt.Sprintf]. Comments list the arguments first.
+// Words are the sentences of answers in one language, formats for [fmt.Sprintf]. Comments begin with the arguments.
 type Words struct {
 	// Of the plans of create_todos and update_todo:
 	Created       string // number of steps
@@ -157,7 +157,7 @@ type Words struct {
 	TooLong     string // maximum, number received
 	Surrogate   string // position in runes, from 1
 	Control     string // code point, position in runes, from 1
-	WrongType   string // type or words accepted, what was received
+	WrongType   string // type or words accepted, type or word received
 	NoObject    string // field, type received
 	ListTooLong string // maximum, number of items there would be
 	TooLarge    string // maximum, size, in kB
@@ -168,7 +168,7 @@ type Words struct {
 	Continues, Titled              string // title
 	PutAway                        string // open items
 	Dropped, Reopened, Held, Early string // items
-	UserChanged                    string // changes, in the forms from Added to Ordered, and Titled
+	UserChanged                    string // changes, in the forms of the fields Added to Ordered, and Titled
 	AgentChanged, BothChanged      string // as UserChanged
 	Item                           string // id, text; an item whose text is cut
 	Added, Removed                 string // text
@@ -178,14 +178,14 @@ type Words struct {
 	Ordered, KeptOrder             string // texts
 	Kept                           string // changes of the user that stay
 	KeptText                       string // the user's text, the agent's text
-	More                           string // number of those not named
+	More                           string // number of texts left out
 	OtherList                      string // id of the list
 
 	// Of reminders:
-	Reminder    string // title, items done, all items; above the open ones
+	Reminder    string // title, items done, all items; above the open items
 	GoOn        string // none; below the open items
 	Finish      string // none; instead of GoOn at the end of a turn
-	GoOnNow     string // none; after the news of items that the user added for the end of the turn
+	GoOnNow     string // none; at the end of a turn, after the news of items that the user added for then
 	Earlier     string // as Reminder, for a list of an earlier session
 	Left        string // title, items done, all items, items; for an open list of an earlier session
 	GoOnLeft    string // none; after Left, if sending its items continues the list

@@ -80,9 +80,9 @@ func follows(t *testing.T, c *servertest.Chat, told, name, args string) {
 	}
 }
 
-// T7: a model can also follow the advice of the board's refusals, and of a list that an earlier session left.
+// T7: a model can also follow the advice of the board's refusals, and the advice about an earlier session's list.
 func TestAdviceOfTheBoardCanBeFollowed(t *testing.T) {
-	// Each told returns the chat that got the advice.
+	// Each function told gives a chat the advice, and returns the chat.
 	for says, tc := range map[string]struct {
 		told    func(r *servertest.Rig, s *servertest.Server, c *servertest.Chat) *servertest.Chat
 		follow  []string // each a tool and its arguments
@@ -142,7 +142,7 @@ func TestAdviceOfTheBoardCanBeFollowed(t *testing.T) {
 }
 
 // T7, P3, V1: no text for models, in any language, names an argument that no listed schema has. Only the refusal of a
-// list_id names list_id, to have it left out.
+// list_id names list_id: it asks to leave that out.
 func TestAdviceNamesWhatSchemasHave(t *testing.T) {
 	known := map[string]bool{}
 	for _, tool := range tools.New(tools.Defaults()) {
@@ -193,8 +193,8 @@ func TestNoSuchTool(t *testing.T) {
 	}
 }
 
-// A client that ignores case and underscores in names is listed only one of the tools whose names are then the same:
-// the one that its models know. Of all tools, three share such a name.
+// If a client ignores case and underscores in tool names, tools/list has only one of the tools whose names are then the
+// same: the tool that its models know. TodoWrite, todo_write and todowrite are the only such tools.
 func TestFoldedNames(t *testing.T) {
 	folded := make(map[string][]string)
 	for _, name := range tools.Names() {
@@ -214,7 +214,7 @@ func TestFoldedNames(t *testing.T) {
 			if !slices.Equal(names, want) {
 				t.Errorf("%s is listed %v, want %v", client.Name, names, want)
 			}
-			c.Calls("TodoWrite", servertest.Arguments("TodoWrite", "p:A")).Says("1 pending") // all can be called
+			c.Calls("TodoWrite", servertest.Arguments("TodoWrite", "p:A")).Says("1 pending") // even if unlisted
 		}
 	}, servertest.Stdio)
 	if !clients.Find("qwen").FoldsNames {

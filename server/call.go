@@ -15,7 +15,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
-// addTool adds a tool, whose calls are answered by do. A model's mistake becomes a result in the tool's words, unless
+// addTool adds a tool; its calls run the function do. A model's mistake becomes a result in the tool's words, unless
 // tool is nil. Other errors become JSON-RPC errors, see [Server.failed]. Only [Server.listTools] describes tools.
 func (s *Server) addTool(name string, tool *tools.Tool, do func(*request, *tools.Tool) (tools.Result, error)) {
 	s.mcp.AddTool(mcp.NewToolWithRawSchema(name, "", nil), func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -31,7 +31,7 @@ func (s *Server) addTool(name string, tool *tools.Tool, do func(*request, *tools
 		}
 		switch {
 		case errors.Is(err, tools.ErrListLeftOut):
-			// Agents that no longer know their list, as after a compaction of the chat, call without it: show it.
+			// An agent that forgot its list, as after a compaction of the chat, calls without items: show the list.
 			if list, err := r.show(board.Target{Conversation: r.who}); err == nil {
 				result.Text += "\n" + tool.Listing(list).Text
 			}
@@ -58,8 +58,8 @@ func (s *Server) read(r *request, _ *tools.Tool) (tools.Result, error) {
 	return s.listed(r)[0].Listing(list), nil
 }
 
-// failed logs why a call has no result. A cancelled or refused call is no failure of the server, and gets an error type
-// in r. Refusals are logged at most once a minute (BAD-INPUT 33).
+// failed logs why a call has no result. It sets r.errorType for a cancelled or refused call, which is no failure of the
+// server. Refusals are logged at most once a minute (BAD-INPUT 33).
 func (s *Server) failed(r *request, err error) {
 	switch {
 	case errors.Is(err, context.Canceled) && errors.Is(r.ctx.Err(), context.Canceled):
@@ -73,7 +73,7 @@ func (s *Server) failed(r *request, err error) {
 	}
 }
 
-// call applies a tool's call to the caller's list, or reads the list.
+// call answers a tool's call: it changes or reads the list that the call names, or else the caller's current list.
 func (s *Server) call(r *request, tool *tools.Tool) (tools.Result, error) {
 	call, err := tool.Read(r.arguments)
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *Server) call(r *request, tool *tools.Tool) (tools.Result, error) {
 			w.Operation, w.Before = r.operation()
 		}
 		if out, err = r.lists.Apply(r.ctx, w); out.Changed && r.who.Takes != "" {
-			if last := s.proved.Load(); last.isFirst { // false if another chat was proved meanwhile
+			if last := s.proved.Load(); last.isFirst { // not if another chat was proved meanwhile
 				s.proved.CompareAndSwap(last, &proved{last.key, last.host, false})
 			}
 		}

@@ -63,7 +63,7 @@ func identified(ctx context.Context, meta *mcp.Meta) *request {
 		}
 	}
 	switch {
-	case r.host.ID != "": // 1: a hook named the chat of this call, or the one in the host's process
+	case r.host.ID != "": // 1: a hook named this call's chat, or the chat in the host's process
 		who.Key, who.Chat = r.host.ID, r.host.HostID
 	case id != "": // 2: the host's id of the chat in _meta
 		who.Key, who.Chat = todo.ChatKey(id), todo.HostID(id)
@@ -113,15 +113,15 @@ func (r *request) readMeta(meta *mcp.Meta) {
 	}
 }
 
-// proved is the chat that the process's client was last proved to serve. When the first proved chat first writes, it
-// takes over the list that was written before any proof.
+// proved is the chat that a call last proved the process's client to serve. isFirst is true for the first proved chat
+// until it writes: that write takes over the list that was written before any proof.
 type proved struct {
 	key, host string
 	isFirst   bool
 }
 
-// remember notes the chat that a call proves its stdio client to serve, one chat at a time. A later call without proof
-// counts for that chat. The first such chat takes over what was written under the process's key.
+// remember notes the chat that a call proves its stdio client to serve. A later call without proof counts for the chat
+// noted last. The first chat noted takes over what was written under the process's key.
 func (r *request) remember() {
 	who := &r.who
 	thread := r.said[metaCodexThread]
@@ -170,10 +170,10 @@ func (r *request) findSubAgent() {
 	r.who.Key, r.who.Parent, r.who.Agent, r.who.Name = own, main.Key, todo.AgentName(agent), ""
 }
 
-// operation returns the operation of a tool call, zero if the call has no id. The result before is the operation's id
-// under the key that the chat takes over, if any. The digest covers tool and arguments. A caller's id that comes again
-// with another digest is refused; a host's id is then another operation. An id counts within its chat. A caller's id
-// for a named list counts for that name, since another process or session may repeat the call.
+// operation returns the operation of a tool call, zero if the call has no id. If the chat takes over another key,
+// before is the operation's id under that key. The digest covers tool and arguments. A repeated caller's id with
+// another digest is refused; a repeated host's id with another digest is another operation. An id counts within its
+// chat. But a caller's id for a named list counts for that name, since another process or session may repeat the call.
 func (r *request) operation() (o todo.Operation, before string) {
 	kind, id := "caller:", r.said[metaOperation]
 	o.Digest = todo.Digest(r.tool + "\x00" + string(r.arguments))

@@ -23,7 +23,7 @@ type fuzzed struct {
 	foreign todo.Snapshot
 }
 
-// secret is the item of the other principal's list. Nothing sent can contain it.
+// secret is the item of the other principal's list. No fuzzed message can guess it.
 const secret = "theirs \u2603 8d0c41"
 
 func newFuzzed(t *testing.T) *fuzzed {
@@ -40,8 +40,8 @@ func (f *fuzzed) own(t *testing.T) []todo.Snapshot {
 	return checktest.Must(f.store.Find(t.Context(), board.Query{Principal: &own}))(t)
 }
 
-// answer passes a message on as the transports do, and returns as JSON what its client gets: an error or the result, or
-// null for a notification.
+// answer passes a message to the server as the transports do, and returns the client's answer as JSON: an error, a
+// result, or null for a notification.
 func (f *fuzzed) answer(t *testing.T, message string) (raw string, refused bool) {
 	t.Helper()
 	var answer any

@@ -17,8 +17,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/jsonrpc"
 )
 
-// refusal returns mcp-go's refusal with the message's id. It rewords errors in the params, since mcp-go's words have
-// names of Go types. It adds the timeout if that has passed, and names the listed tools if an unknown tool is called.
+// refusal returns mcp-go's refusal with the message's id. It rewords errors in the params, since mcp-go names Go types.
+// It adds the timeout if that ended the request, and the listed tools' names if the called tool is unknown.
 func (r *request) refusal(refused mcp.JSONRPCError) mcp.JSONRPCError {
 	if r.message.ID != nil {
 		refused.ID = jsonrpc.RequestID(r.message.ID)

@@ -22,9 +22,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-// V1, V2: tools/list returns exactly the golden files, over both transports and in both eras; in the sessionless era
-// without output schemas (V3). mcp-go returns an empty list when it cannot marshal a schema. The golden files have the
-// annotations by which hosts let a tool change a todo list without asking for permission (T9).
+// V1, V2: tools/list on stdio returns exactly the golden files; each other transport and era returns the same, output
+// schemas aside (V3). The number of tools is checked, since mcp-go lists none if it cannot marshal a schema. The golden
+// files have the annotations by which hosts let a tool change a todo list without asking for permission (T9).
 func TestPublishedTools(t *testing.T) {
 	listed := make(map[servertest.Transport]map[string]json.RawMessage)
 	servertest.Over(t, func(r *servertest.Rig) {
@@ -42,7 +42,7 @@ func TestPublishedTools(t *testing.T) {
 		checktest.Check(t, json.Indent(&pretty, raw, "", "  "))
 		pretty.WriteByte('\n')
 		if name == "todowrite" {
-			name = "opencode_todowrite" // TodoWrite is the same name to some file systems
+			name = "opencode_todowrite" // TodoWrite.json and todowrite.json are one file to some systems
 		}
 		path := filepath.Join("..", "testdata", "tools", name+".json")
 		if *update {
@@ -67,7 +67,7 @@ func TestPublishedTools(t *testing.T) {
 	}
 }
 
-// V3: in a session, "auto" lists the tool that the models of a known client know best, and to an inspector all tools.
+// V3: in a session, "auto" lists the tools that a known client's models know best, and all tools to an inspector.
 // Otherwise it lists TodoWrite. Tools that are not listed can be called too. Output schemas are listed only if every
 // result has structured content. The first tool is marked to be loaded at once. The listing for an unknown client is at
 // most an eighth of that of all tools.
@@ -111,9 +111,9 @@ func TestListed(t *testing.T) {
 	}, servertest.Stdio, servertest.StdioModern)
 }
 
-// The first answer to a client describes the server for people: with the panel's icon, in less than a kilobyte, a
-// description and the panel's address. No result repeats the icon. The first 150 characters of the instructions, all
-// that some models see, name the tool that is listed to the client.
+// The first answer to a client has, for people, the panel's icon in at most 1,000 bytes, a description of the server
+// and the panel's address. tools/list does not repeat the icon. The first 150 characters of the instructions, all that
+// some models see, name the tool that is listed to the client.
 func TestAboutTheServer(t *testing.T) {
 	panel := checktest.Must(os.ReadFile(filepath.Join("panel", "page.html")))(t)
 	servertest.Over(t, func(r *servertest.Rig) {
@@ -147,7 +147,7 @@ func TestCheckPublish(t *testing.T) {
 	}
 }
 
-// The tables of clients in docs/ are those of the program. -update rewrites them.
+// The tables of clients in docs/ equal the tables made from package clients. -update rewrites the files.
 func TestDocumentedClients(t *testing.T) {
 	checkTable(t, "variants.md", "listed", listedTable())
 	checkTable(t, "variants.md", "clients", clientsTable())
@@ -202,8 +202,8 @@ func conversationsTable() string {
 	}) + "| any other | its session over HTTP | its process, from the first write on | what programs on an SDK do |\n"
 }
 
-// grouped returns rows of a table: the clients for which say returns the same text, and that text. Clients with an
-// empty text are left out.
+// grouped returns a table with a row for each text that the function say returns: the clients with this text, then the
+// text. Clients with an empty text are left out.
 func grouped(say func(clients.Client) string) (rows string) {
 	var order []string
 	names := make(map[string][]string)

@@ -40,7 +40,7 @@ func (s *Server) addPrompts() {
 }
 
 // resume makes current the unfinished list that matches wanted, and returns the text by which a model continues it. If
-// no list or several match, it returns a text, not an error: hosts show a prompt's error as a fault of the protocol.
+// no list matches or several do, it returns a text: hosts show a prompt's error as a fault of the protocol.
 func (s *Server) resume(r *request, text, wanted string) (string, error) {
 	found, err := unfinishedLists(r, wanted)
 	switch {
@@ -74,7 +74,7 @@ func (s *Server) resume(r *request, text, wanted string) (string, error) {
 
 // resumeText returns the prompt text by which a model continues a list, with its open and its settled items.
 func resumeText(w *prompts.Words, text string, list todo.Snapshot) string {
-	lines := make(map[bool][]string) // by whether the items are settled
+	lines := make(map[bool][]string) // the key says whether the items are settled
 	for _, item := range list.Items {
 		line, settled := "- #"+item.ID+" "+item.Text, item.Status.Settled()
 		if item.Status != todo.Pending {
@@ -86,8 +86,8 @@ func resumeText(w *prompts.Words, text string, list todo.Snapshot) string {
 		"{{open}}", strings.Join(lines[false], "\n"), "{{done}}", cmp.Or(strings.Join(lines[true], "\n"), "- "+w.Nothing)).Replace(text)
 }
 
-// unfinished returns the main agents' lists with an open item: first those of the caller's workspace, then the others,
-// both last changed first.
+// unfinished returns main agents' lists with an open item that are not archived, of the 500 lists last changed: first
+// those of the caller's workspace, then the others, each part last changed first.
 func unfinished(r *request) ([]todo.Snapshot, error) {
 	all, err := r.lists.Find(r.ctx, board.Query{Limit: 500})
 	if err != nil {
@@ -100,7 +100,7 @@ func unfinished(r *request) ([]todo.Snapshot, error) {
 }
 
 // unfinishedLists returns the unfinished lists that match wanted, see [render.Named]. If wanted is empty, it returns
-// only the first one, of the name that the connection's user chose, if any.
+// only the first unfinished list, with the name that the connection's user chose, if any.
 func unfinishedLists(r *request, wanted string) ([]todo.Snapshot, error) {
 	if wanted != "" {
 		byID, err := r.lists.Load(r.ctx, wanted, 0)

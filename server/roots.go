@@ -21,8 +21,8 @@ import (
 
 // Two programs with one client name may work in different folders, and a client of the sessionless protocol has no
 // session. So a request that needs the folder is answered with a question for the client's roots, and the client
-// repeats it with the answer (SEP-2322). Nothing is remembered: neither a connection nor a name says which program
-// sends the next request.
+// repeats the request with the answer (SEP-2322). Nothing is remembered: neither a connection nor a name says which
+// program sends the next request.
 
 const rootsInput = "roots" // the id of the question
 
@@ -31,7 +31,7 @@ const rootsInput = "roots" // the id of the question
 // others may fail (docs/spec/protocol.md, "Roots").
 func (r *request) question() mcp.JSONRPCMessage {
 	if r.Folder != "" {
-		return nil // a header has it
+		return nil // a header named the folder
 	}
 	var params struct {
 		Name, URI string
@@ -48,7 +48,7 @@ func (r *request) question() mcp.JSONRPCMessage {
 		return nil
 	}
 	methods := []mcp.MCPMethod{mcp.MethodToolsCall, mcp.MethodPromptsGet, mcp.MethodResourcesRead}
-	means := slices.Contains(methods, mcp.MCPMethod(r.message.Method)) && // it needs to know the caller's lists
+	means := slices.Contains(methods, mcp.MCPMethod(r.message.Method)) && // the answer depends on the caller's lists
 		(tools.Find(r.server.Tools, params.Name) != nil || params.Name == "resume" ||
 			params.URI == subscriptions.Current || params.URI == subscriptions.All)
 	capabilities := params.Meta.ClientCapabilities()
@@ -62,7 +62,7 @@ func (r *request) question() mcp.JSONRPCMessage {
 		"resultType": mcp.ResultTypeInputRequired, "inputRequests": mcp.InputRequests{rootsInput: mcp.NewRootsInputRequest()}})
 }
 
-// HeaderFolder returns the path of the folder in a Todo-Folder header, which has a path or a file: address; empty for
+// HeaderFolder returns the folder's path from the value of a Todo-Folder header, a path or a file: address; empty for
 // anything else, such as a variable ${PWD} or {env:PWD} that a client did not replace. A path is UTF-8 or, as
 // JavaScript's fetch sends it, Latin-1.
 func HeaderFolder(value string) string {
@@ -86,7 +86,7 @@ func HeaderFolder(value string) string {
 	return ""
 }
 
-// windowsPath matches an absolute path on Windows, of a drive or another computer.
+// windowsPath matches an absolute Windows path, on a drive (C:\) or another computer (\\server).
 var windowsPath = regexp.MustCompile(`^([A-Za-z]:[\\/]|\\\\[^\\])`)
 
 // FolderOf returns the path in a file: address of this machine, see [todo.Folder]; empty for any other address.

@@ -20,23 +20,23 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// TestScripts plays the conversations in testdata ([servertest.Script]) on each transport, or on those in
-// "over=stdio,session". With "on=file" each server opens the same SQLite file, as another process would. Chats have
-// options: client=NAME (_ is a space), conversation=ID, agent=NAME, server=2, env=ID of the chat, list=NAME of the
+// TestScripts plays the conversations in testdata ([servertest.Script]) on each transport, or only on those in a
+// setting "over=stdio,session". With "on=file" each server opens the same SQLite file, as another process would. Chats
+// have options: client=NAME (_ is a space), conversation=ID, agent=NAME, server=2, env=ID of the chat, list=NAME of the
 // server, link=NAME of a list in the URL, host=ID of the server's host, panel=URL, most=1 and all=5 (subscription
-// limits), own=NAME of a connection, roots (the client declares them), answers=MEMBERS OF inputResponses, root=URI (the
-// root in them), header=PATH of the folder over HTTP. Lines beside the common ones:
+// limits), own=NAME of a connection, roots (the client declares them), answers=MEMBERS OF inputResponses, root=URI
+// (answers with this root), header=PATH of the folder over HTTP. Beside the common lines there are:
 //
 //	a is asked METHOD PARAMS   the answer is a question for roots
-//	a follows b           subscribes to todo://list, with the chat b as beacon
-//	a is told, a is not told   whether of todo://list since the last such line
+//	a follows b           a subscribes to todo://list and to b's list, the beacon
+//	a is told, a is not told   whether a was notified of todo://list since the last such line
 //	complete              the answer has the resultType "complete"
-//	newest x              $x is the id of the list written last
+//	newest x              sets $x to the id of the list written last
 //	person LIST EDIT      an edit as the panel makes it
-//	foreign KEY           makes a list of another principal, $foreign, for a key
-//	hook ID PROPERTIES    what a hook reports of a call: session=, agent=, folder=, by= a principal,
+//	foreign KEY           $foreign becomes a list of another principal's conversation KEY
+//	hook ID PROPERTIES    a hook's report about the call ID: session=, agent=, folder=, by= a principal,
 //	                      old= so long ago that it has expired
-//	host ID PROPERTIES    what a hook reports of its host's process
+//	host ID PROPERTIES    a hook's report about its host's process ID
 //	lists A | B           all lists, last written first; "empty" is one without items
 //	none                  there is no list
 //	stop 1                ends a server in good order
@@ -68,8 +68,8 @@ type stage struct {
 	*servertest.Rig
 	open    func() *servertest.Rig
 	servers map[string]*servertest.Server
-	conns   map[string]*servertest.Chat   // by server and client
-	beacons map[string]*servertest.Beacon // by the chat that follows
+	conns   map[string]*servertest.Chat   // by server, client and own=
+	beacons map[string]*servertest.Beacon // by the chat that follows it
 }
 
 func newStage(r *servertest.Rig, open func() *servertest.Rig) *stage {

@@ -34,7 +34,7 @@ import (
 // Config configures a [Server]. Board, Tools, Publish and Texts are required.
 type Config struct {
 	Board *board.Board
-	// Tools are all tools. Publish has the names of those to list, or "all" or "auto"; see [CheckPublish].
+	// Tools are all tools. Publish has the names of the tools to list, or "all" or "auto"; see [CheckPublish].
 	Tools      []*tools.Tool
 	Publish    []string
 	Structured Structured // which clients get structured content; empty means [StructuredAuto]
@@ -43,14 +43,14 @@ type Config struct {
 	List       string // the name of the list that the user chose for this process, see [todo.CheckName]; may be empty
 	// Panel is the panel's address; empty for none. [New] puts it into the instructions, so that models can tell it to
 	// users. A server that serves the panel itself may set Panel later, before the first message: then only the app
-	// page and the server's description have it, since people who added the server know its address.
+	// page and the server's description name the panel, since people who added the server know its address.
 	Panel string
 	Dir   string // the working directory; may be empty
 	Host  string // on stdio the process id of the client's host; empty if it is unknown
-	// Getenv reads the variable in which a host on stdio names the chat; nil means that none is set.
+	// Getenv reads the variable in which a host on stdio names the chat; nil means that no variable is set.
 	Getenv  func(string) string
 	Timeout time.Duration // of each request except streams; 0 means 10 s
-	// StopTimeout bounds how long a server on a pipe continues after it was told to end. After the end of its input it
+	// StopTimeout bounds how long a server on a pipe continues after it was told to end. After the end of input, it
 	// bounds how long the client may go without reading an answer. 0 means 8 s (BAD-INPUT 58 and 68).
 	StopTimeout   time.Duration
 	Subscriptions subscriptions.Config // limits; [New] sets its Board
@@ -59,7 +59,7 @@ type Config struct {
 	SessionKey func() []byte
 	Log        *slog.Logger // of the server's own failures, without any list's content; nil discards them
 	// Observe is called for every answered request, concurrently; nil observes nothing. It gets how long the request
-	// took, for a stream until its end. No label has a value that a client made up:
+	// took (a stream: until its end) and these labels in this order, none with a value that a client made up:
 	//   - errorType: empty for success, "tool_error" for a result that is an error, "cancelled" if the
 	//     caller left or cancelled the request, "read_only" if the caller may not write, else the code
 	//     of the JSON-RPC error;
@@ -210,16 +210,15 @@ const icon = "data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'%20v
 	"%3Cpath%20stroke='%23999'%20d='M3%204h7M3%2014h9'/%3E%3Cpath%20stroke='%23465ff0'%20d='M3%209h12'/%3E%3C/svg%3E"
 
 // about returns the server's description for people; its website is the panel. Only the first answer to a client has
-// it: as an option of mcp-go it would be in every result of the sessionless protocol.
+// the description: mcp-go's own option would put it into every result of the sessionless protocol.
 func (s *Server) about() mcp.Implementation {
 	return mcp.Implementation{Name: "todo-mcp", Version: s.Version, Title: "Todo lists", WebsiteURL: s.Panel,
 		Description: "Keeps the todo lists of agents, and shows them to people as they change",
 		Icons:       []mcp.Icon{{Src: icon, MIMEType: "image/svg+xml", Sizes: []string{"any"}}}}
 }
 
-// introduceItself adds the server's description to the answers to initialize and server/discover. It also names the
-// first tool for the client in the instructions, since some clients show a model a whole tool only after a search for
-// it.
+// introduceItself adds the server's description to the answers to initialize and server/discover. In the instructions
+// it also names the client's first listed tool, since some clients show a model a whole tool only after a search.
 func (s *Server) introduceItself(hooks *mcpserver.Hooks) {
 	name := func(ctx context.Context, instructions *string) {
 		if listed := s.listed(mcpserver.ClientSessionFromContext(ctx).(*request)); len(listed) > 0 {

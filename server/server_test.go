@@ -23,8 +23,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
-// docs/spec/architecture.md, "Who is calling": the first step that applies
-// decides the key of the conversation.
+// docs/spec/architecture.md, "Who is calling": the first step that applies decides the conversation's key.
 func TestConversationKeys(t *testing.T) {
 	environment := map[string]string{"CLAUDE_CODE_SESSION_ID": "claude-1", "COPILOT_AGENT_SESSION_ID": "copilot-1"}
 	for name, c := range map[string]struct {
@@ -89,9 +88,8 @@ func TestConversationKeys(t *testing.T) {
 
 const initialized = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 
-// A client that declares roots receives one roots/list request. The first root
-// is the workspace of its lists, and resume prefers lists of that workspace.
-// Responses to requests that were never sent are ignored.
+// A client that declares roots receives one roots/list request. Its first root is the workspace of its lists, and
+// resume prefers lists of that workspace. Responses to requests that were never sent are ignored.
 func TestRoots(t *testing.T) {
 	r := &servertest.Rig{T: t, By: servertest.Stdio, Store: servertest.Memory()}
 	for _, folder := range []string{"/home/me/app", "/elsewhere"} {
@@ -116,8 +114,8 @@ func TestRoots(t *testing.T) {
 }
 
 // BAD-INPUT 109: A header `Todo-Folder` that is a literal `${PWD}`, relative, or an address elsewhere
-// (`file://server/share` too); a huge one → Unknown; cut. A whole path or its `file:` address on any system counts;
-// what is not UTF-8 is Latin-1
+// (`file://server/share` too); a huge one → Unknown; cut. Absolute paths and `file:` addresses of any system count; a
+// value not in UTF-8 is Latin-1
 func TestFolderInHeader(t *testing.T) {
 	for value, want := range map[string]string{
 		"": "", "${PWD}": "", "/home/${USER}": "", "{env:PWD}": "", "/work/{env:NAME}": "", "$PWD": "", "%CD%": "",
@@ -143,7 +141,8 @@ func TestFolderInHeader(t *testing.T) {
 
 const missing = "zzzzzzzzzzzzzzzzzzzzzzzzzz"
 
-// BAD-INPUT 34 for every message. Afterwards the conversation does not hold the list, and todo://lists lacks it.
+// BAD-INPUT 34: every message with another principal's list is answered as for an unknown id, and changes nothing.
+// Afterwards the conversation does not hold the list, and todo://lists lacks it.
 func TestForeignListIsUnknownOverTheWire(t *testing.T) {
 	servertest.OverFile(t, func(r *servertest.Rig, open func() *servertest.Rig) {
 		foreign := servertest.Foreign(t, r.Store)
@@ -287,7 +286,7 @@ func TestRepeatAtOnceSameAnswer(t *testing.T) {
 	})
 }
 
-// A list that only persons wrote, as after an import, has no revision by an agent.
+// For a list that only people wrote, as after an import, the app page gets no revision by an agent.
 func TestNoRevisionByAnAgent(t *testing.T) {
 	servertest.Over(t, func(r *servertest.Rig) {
 		l := r.Write("", board.Write{Target: board.Target{Conversation: board.Conversation{Key: "x"}},
@@ -300,7 +299,7 @@ func TestNoRevisionByAnAgent(t *testing.T) {
 }
 
 // BAD-INPUT 64: Subscriptions to foreign or huge addresses, or too many → Refused; too many: over 100 of a session or
-// stream, 5,000 of a user, 10,000 of all. Without a stream a session keeps them for a minute
+// stream, 5,000 of a user, 10,000 of all. Sessions without stream keep subscriptions for a minute
 func TestOnlyOwnResourcesAreSubscribed(t *testing.T) {
 	c := (&servertest.Rig{T: t, By: servertest.Session, Store: servertest.Memory()}).Connect()
 	grew := servertest.Grows(t)
@@ -316,8 +315,8 @@ func TestOnlyOwnResourcesAreSubscribed(t *testing.T) {
 	grew("64", 8<<20)
 }
 
-// A session's next stream begins with all that it subscribed to, since it may have changed meanwhile. The stream
-// follows the list that the conversation took up while no stream was open.
+// A session's next stream begins with a notice of each subscribed resource, which may have changed meanwhile. The
+// stream follows the list that the conversation took up while no stream was open.
 func TestTheNextStreamKnowsWhatChanged(t *testing.T) {
 	s := (&servertest.Rig{T: t, By: servertest.Session, Store: servertest.Memory()}).Start(nil)
 	a, b := s.Chat("tester"), s.Chat("tester")
@@ -342,7 +341,7 @@ func TestTheNextStreamKnowsWhatChanged(t *testing.T) {
 }
 
 // The acknowledgement is the first message of a stream of subscriptions/listen, even if the request subscribes to
-// nothing and is answered at once. With mcp-go alone it may come after the answer, or be dropped.
+// nothing and is answered at once. mcp-go alone may send the acknowledgement after the answer, or drop it.
 func TestListenIsAcknowledgedFirst(t *testing.T) {
 	servertest.Over(t, func(r *servertest.Rig) {
 		c := r.Connect()
@@ -357,7 +356,7 @@ func TestListenIsAcknowledgedFirst(t *testing.T) {
 	}, servertest.StdioModern, servertest.Sessionless)
 }
 
-// told checks that a subscriber was notified of todo://list before a beacon changed if want is true, else of nothing.
+// told checks the notifications before the beacon's change: with todo://list if want is true, else none.
 func told(c *servertest.Chat, beacon *servertest.Beacon, want bool, what string) {
 	c.Helper()
 	if got := beacon.Before(c); slices.Contains(got, "todo://list") != want || !want && len(got) > 0 {

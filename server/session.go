@@ -40,32 +40,32 @@ func (p *Peer) Introduce(initialize jsonrpc.Message) (hasRoots bool) {
 	return says.Capabilities.Roots != nil
 }
 
-// request is a message and its sender. mcp-go takes it for a session.
+// request is a message and its sender. To mcp-go it is a client session.
 type request struct {
 	Peer
 	server  *Server
 	message jsonrpc.Message
 	came    context.Context // the context of the message
-	ctx     context.Context // the same, or that of mcp-go's handler, which a cancellation ends
+	ctx     context.Context // came, or the context of mcp-go's handler, which a cancellation ends
 	misread error           // why mcp-go could not read the params; nil if it could
 
 	// Set by [identified]:
 	lists board.Lists       // of the sender's principal
 	said  map[string]string // the texts in _meta
 	ended bool              // it is a sub-agent's last call
-	host  todo.Chat         // the chat that makes this call, as a hook said; zero for most
+	host  todo.Chat         // the chat that makes this call, as a hook said; zero for most calls
 	who   board.Conversation
 
 	// Of a tool call:
 	arguments json.RawMessage
 	tool      string        // its name
-	errorType string        // see [Config.Observe]; may be empty if the JSON-RPC error has a code
-	left      todo.Snapshot // open list of an earlier session, if the call found no list
+	errorType string        // see [Config.Observe]; if empty, the code of a JSON-RPC error counts
+	left      todo.Snapshot // an earlier session's open list, if the caller had no list
 
 	// Of a subscription:
 	subscriber      *subscriptions.Client        // nil until the message subscribes
 	stream          string                       // a random id for subscriptions/listen, else empty
-	listens         bool                         // it subscribed to something
+	listens         bool                         // the message subscribed to something
 	acknowledgement chan mcp.JSONRPCNotification // receives mcp-go's acknowledgement of the request
 }
 
@@ -111,7 +111,7 @@ func (s *Server) Listen(ctx context.Context, p Peer, m jsonrpc.Message, send fun
 	stream := s.subscriptions.Open(r.subscribes())
 	defer stream.Close()
 	ended, end := context.WithCancel(r.came)
-	end() // else mcp-go waits for the end, and keeps the whole request
+	end() // else mcp-go waits until the stream ends, and keeps the whole request
 	answer := s.mcp.HandleMessage(ended, m.Brief)
 	if refused, ok := answer.(mcp.JSONRPCError); ok {
 		answer = r.refusal(refused)
@@ -156,7 +156,7 @@ func (s *Server) Attend(ctx context.Context, p Peer) {
 	}()
 }
 
-// EndSession removes a session's subscriptions, ends its stream, and marks its conversation as gone.
+// EndSession removes a session's subscriptions, ends its stream, and marks its conversation as gone unless shared.
 func (s *Server) EndSession(ctx context.Context, p Peer) {
 	s.subscriptions.Unsubscribe(sessionKey(p), "")
 	r := identified(s.mcp.WithContext(ctx, &request{Peer: p, server: s}), nil)
@@ -210,7 +210,7 @@ func (r *request) UnsubscribeFromResource(uri string) {
 // NotificationChannel implements mcpserver.ClientSession.
 func (r *request) NotificationChannel() chan<- mcp.JSONRPCNotification { return r.acknowledgement }
 
-// Methods that mcp-go needs only for sessions that it keeps.
+// mcp-go needs these methods only for sessions that it keeps itself.
 func (*request) Initialize()                        {}
 func (*request) Initialized() bool                  { return true }
 func (*request) SubscribeToResource(string)         {}

@@ -33,12 +33,12 @@ func overEras(t *testing.T, client string, edit func(*server.Config), run func(r
 	})
 }
 
-// tokens estimates a number of tokens, as the budgets of the tools do.
+// tokens estimates a text's tokens as the tools' budgets do: one for each four characters.
 func tokens(text string) int { return (len([]rune(text)) + 3) / 4 }
 
-// V3: of a write of ten items the model of each known client sees at most 30 tokens; docs/cost.md has the figures. Both
-// eras count, except for clients that show the whole result, such as Cline. A result of the sessionless protocol, which
-// Cline does not speak, has 25 tokens of the protocol's own.
+// V3: the model of each known client sees at most 30 tokens of the result of a ten-item write; docs/cost.md has the
+// figures. For clients that show the whole result, such as Cline, only the era with sessions counts: a sessionless
+// result has 25 tokens of the protocol's own, and Cline does not speak that protocol.
 func TestTokensSeen(t *testing.T) {
 	const plan = "c:Read the specification c:Design the storage layer c:Write the schema migration i:Implement the save path " +
 		"p:Handle revision conflicts p:Add the watcher interface p:Write the conformance suite p:Measure group commit speed " +
@@ -121,7 +121,7 @@ func TestResultMeta(t *testing.T) {
 }
 
 // V3, K1, K3, P3: the model of every known client sees the plan of create_todos, the list that SetTodoList reads, the
-// user's changes, dropped items, that nothing changed, and errors.
+// user's changes, dropped items, errors, and the note that nothing changed.
 func TestModelSeesWhatItMust(t *testing.T) {
 	for _, host := range hosts {
 		named := func(c *server.Config) { c.List = "one" }

@@ -50,8 +50,8 @@ func (r *reader) err() error {
 }
 
 // arguments reads the arguments object, which may be missing, or a JSON string of it. An array is read as the value of
-// field (V5). If field is empty, any value is accepted. For other values ok is false, and the only problem is that they
-// are no object (T7).
+// the named field (V5). If no field is named, any value is accepted. For other values ok is false, and the only problem
+// reported is that the arguments are no object (T7).
 func (r *reader) arguments(args value, field string) (_ value, ok bool) {
 	args, _ = args.unquote()
 	switch {
@@ -143,9 +143,9 @@ func (r *reader) text(v value, path, key string, limit int) string {
 	return text
 }
 
-// status reads the status of the object at a path: one of the view's words, or one of the words in more. Case does not
-// matter, nor do signs between the parts of a word. With anyWord, another tool's word is accepted, and becomes the
-// view's. Errors name only the words in more and those that the view lists.
+// status reads the status of the object at a path: a word of the view or of the parameter more. Case does not matter,
+// nor do signs between the parts of a word. With anyWord, another tool's word is accepted, and becomes the view's word
+// for that status. Errors name only the words that the view lists and those of the parameter more.
 func (r *reader) status(v value, path string, view todo.View, anyWord bool, more ...string) string {
 	if anyWord && v.kind == '"' {
 		if core, known := statusWords[todo.Fold(v.text)]; known {
@@ -166,7 +166,7 @@ func (r *reader) status(v value, path string, view todo.View, anyWord bool, more
 	return r.word(v, place(path, "status"), words, all)
 }
 
-// word reads a text that must be one of the words in all; its error names only the words in listed.
+// word reads a text that must be in the slice all, compared by [todo.Fold]. Its problem names only the words of listed.
 func (r *reader) word(v value, path string, listed, all []string) string {
 	at := slices.IndexFunc(all, func(word string) bool { return todo.Fold(word) == todo.Fold(v.text) })
 	received := v.name()

@@ -34,7 +34,7 @@ func BuiltIns() []BuiltIn {
 	}
 }
 
-// FindBuiltIn returns a host's built-in tool of a name; without a host, the first tool of that name.
+// FindBuiltIn returns the built-in tool with a host and a name; if the host is empty, the first tool with that name.
 func FindBuiltIn(host, name string) (BuiltIn, bool) {
 	for _, b := range BuiltIns() {
 		if b.Name == name && (host == "" || b.Host == host) {
@@ -60,7 +60,7 @@ func (b BuiltIn) Read(input, response json.RawMessage) (*Call, error) {
 
 // mirrorList reads a host's tool that takes the whole list. Hosts use core statuses and ids of their own, and differ in
 // the keys of the list and of texts; a call with merge true changes only its items. A call without a list changes
-// nothing: Kimi Code calls its tool so to read, and Copilot CLI's tool sql has a list only if our hook added one.
+// nothing: Kimi Code reads its list by such a call, and Copilot CLI's tool sql has a list only if our hook added one.
 func mirrorList(r *reader, input, _ value) *Call {
 	args, _ := r.arguments(input, "todos")
 	l := wholeList{view: withIDs(todo.CoreView()), list: "todos", text: "content", active: "activeForm", byMerge: true, mayLackList: true,
@@ -71,7 +71,7 @@ func mirrorList(r *reader, input, _ value) *Call {
 	return nil
 }
 
-// mirrorQwen reads Qwen Code's tool, whose response has the resulting list, or none if another hook refused the call.
+// mirrorQwen reads Qwen Code's tool: the list in its response (none if another hook refused), or else in its input.
 func mirrorQwen(r *reader, input, response value) *Call {
 	if !response.missing() {
 		if input = response.get("returnDisplay"); input.get("todos").missing() {

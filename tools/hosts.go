@@ -9,7 +9,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/prompts"
 )
 
-// hostTools returns the tools that hosts have themselves, with the names and arguments that models know.
+// hostTools returns our versions of hosts' own tools, with the names and arguments that models know.
 func hostTools(o Options) []*Tool {
 	return []*Tool{
 		// Cursor's, Grok Build's and Qwen Code's.
@@ -40,8 +40,8 @@ func hostTools(o Options) []*Tool {
 	}
 }
 
-// todoPatchInput is the arguments of todo_write. With merge, or where an item lacks content or status, a call changes
-// only the items that it names by id (D1).
+// todoPatchInput is the arguments of todo_write. If merge is true, or is left out and an item lacks content or status,
+// a call changes only the items that it names by id (D1).
 type todoPatchInput struct {
 	Todos []struct {
 		ID        string     `json:"id" jsonschema:"minLength=1,description=Your own short id of the item"`
@@ -101,7 +101,7 @@ func dialect(input any, l wholeList) variant {
 	return v
 }
 
-// readyItems returns the items that are ready to begin and for which the function some returns true.
+// readyItems returns the items that are ready to begin and that the function some accepts.
 func readyItems(items []todo.Item, some func(todo.Item) bool) (ready []todo.Item) {
 	waiting := todo.OpenWaits(items)
 	for _, i := range items {
@@ -121,7 +121,7 @@ type todoWriteItem struct {
 	Reason     string `json:"reason,omitempty" jsonschema:"description=Why it is blocked\\, failed or was cancelled"`
 }
 
-// TodoWriteView returns the view in the first column of the table in docs/spec/variants.md.
+// TodoWriteView returns the view of TodoWrite: the first column of the table in docs/spec/variants.md.
 func TodoWriteView() todo.View { return withActive(usual()) }
 
 // todoWrite returns TodoWrite if isOwn is true, else write_todos. The answer of write_todos only confirms the write

@@ -11,10 +11,10 @@ import (
 	"github.com/todo-mcp/todo-mcp/prompts"
 )
 
-// resultNotes returns the notes that follow the tool's own text, said. If nothing changed, the first note says so (V4),
-// on a line of its own if said has several lines. Then come lines about open items that the write dropped, about
-// changes by others and about lines of a text that are not items. Last come the change's own notes, except one that
-// equals said. A repeated call has the stored [todo.Report], and so the same notes.
+// resultNotes returns the notes after the tool's own text (the parameter said). If nothing changed, the first note says
+// so (V4), on a line of its own if the tool's text has several lines. Then come lines about, for example, open items
+// that the write dropped, changes by others, and lines of a text that are not items. Last come the change's own notes,
+// except one that equals the tool's text. A repeated call has the stored [todo.Report], and so the same notes.
 func resultNotes(w *prompts.Words, c *Call, o board.Outcome, said string) string {
 	var lines []string
 	unchanged := !o.Changed && !o.Repeated
@@ -66,7 +66,7 @@ func firstFew(w *prompts.Words, items []todo.Item) string {
 	return joined(w, names, few)
 }
 
-// joined joins at most limit parts with commas, and says how many more there are.
+// joined joins the first parts, at most limit, with commas, and adds how many more there are.
 func joined(w *prompts.Words, parts []string, limit int) string {
 	if len(parts) > limit {
 		return strings.Join(parts[:limit], ", ") + fmt.Sprintf(w.More, len(parts)-limit)
@@ -160,9 +160,9 @@ func Left(w *prompts.Words, s todo.Snapshot) string {
 	return fmt.Sprintf(w.Left, quote(todo.Cut(s.Title(), maxReminded)), n.Done, n.Total, strings.TrimPrefix(texts, ", ")) + " " + goOn
 }
 
-// Reminder returns the reminder for an agent that may have forgotten its list; empty if no item is open. It has the
-// sentence about (a format like [prompts.Words.Reminder]), the open items with their numbers, and goOn, which says how
-// to go on. The sentence must say that texts are data: a person or another program may have written them.
+// Reminder returns the reminder for an agent that may have forgotten its list; empty if no item is open. It has a first
+// sentence (about, a format like [prompts.Words.Reminder]), the open items with their numbers, and advice how to go on
+// (goOn). The first sentence must say that texts are data: a person or another program may have written them.
 func Reminder(w *prompts.Words, s todo.Snapshot, about, goOn string) string {
 	if !s.Open() {
 		return ""
@@ -176,8 +176,8 @@ func Reminder(w *prompts.Words, s todo.Snapshot, about, goOn string) string {
 	return about + open + "\n" + goOn
 }
 
-// saying calls say for each item and joins the texts, with mark before each, until the reminder is full. The parameter
-// has is the number of bytes already in the reminder. saying also returns how many items do not fit.
+// saying joins the texts that the function say returns for the items, each after the separator mark, until the reminder
+// is full. The parameter has is the number of bytes already in the reminder. more counts the items that do not fit.
 func saying(items []todo.Item, mark string, has int, say func(i todo.Item, text string) string) (said string, more int) {
 	for n, i := range items {
 		next := mark + say(i, quote(todo.Cut(i.Text, maxReminded)))
@@ -189,8 +189,8 @@ func saying(items []todo.Item, mark string, has int, say func(i todo.Item, text 
 	return said, 0
 }
 
-// News returns a text on what others changed in an agent's list; empty if no change concerns its work. It has one
-// phrase for each changed item.
+// News returns a text on the changes by others in an agent's list; empty if none concerns the agent's work. The text
+// has one phrase for each changed item, and for a new order or title.
 func News(w *prompts.Words, r todo.Report) string {
 	var parts []string
 	for _, d := range r.Unseen {

@@ -11,7 +11,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/prompts"
 )
 
-// planView returns the view in the last column of the table in docs/spec/variants.md.
+// planView returns the view of create_todos and update_todo: the last column of the table in docs/spec/variants.md.
 func planView() todo.View {
 	return todo.NewView(map[todo.Status]string{todo.Pending: "pending", todo.InProgress: "running", todo.Completed: "completed",
 		todo.Failed: "failed", todo.Cancelled: "failed"})

@@ -17,13 +17,13 @@ import (
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
-// variant is a whole-list tool as a model uses it: it encodes a list, as the tool shows it, as arguments.
+// variant is a whole-list tool as a model uses it: v.arguments encodes a list as the tool shows it.
 type variant struct {
 	tool                *tools.Tool
-	field, text, active string // keys of the list and of the texts in the arguments; active "" for none
+	field, text, active string // keys of the list and of its texts in the arguments; active is "" for none
 	words               map[todo.Status]string
-	unlisted            bool // it shows a status that an agent sent by its core name under that name
-	keys                bool // its callers give items their ids
+	unlisted            bool // a status that an agent sent by its core name is shown by that name
+	keys                bool // callers of the tool give items their ids
 }
 
 func (v variant) id(i todo.Item) string { return todo.View{Keys: v.keys}.IDs([]todo.Item{i})[0] }

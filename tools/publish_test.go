@@ -188,8 +188,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// T2, T3: a tool's schema states TodoWrite's own limits, but not the hard caps. It accepts longer texts, since others
-// may have written them.
+// T2, T3: a schema states TodoWrite's own limits, but not the hard caps. It has no maxLength, since a model may send
+// back a longer text that somebody else wrote.
 func TestLimitsAreListed(t *testing.T) {
 	for _, tc := range []struct {
 		tool          string
@@ -240,8 +240,8 @@ func TestRefusalsInEveryLanguage(t *testing.T) {
 	}
 }
 
-// P3, K4: every language has every guidance text (that of a host's tool may be the English one), with the names that a
-// model sends and the marks to fill in, and no longer than descriptions may be.
+// P3, K4: every language has every guidance text (for a host's tool perhaps the English one). Each text has the names
+// for models and the placeholders of the English text, in less than 700 characters (TodoWrite.long: any length).
 func TestGuidanceInEveryLanguage(t *testing.T) {
 	names := func(text string) []string {
 		found := regexp.MustCompile(`[A-Za-z]+[-_][a-z_]+|[a-z]+[A-Z]\w*|todo://\w+|\[\]|\{[^\n]*?\}|TodoWrite|\b(todos|merge|owner|next|done|completed|failed|deleted|pending|running)\b`).FindAllString(text, -1)
@@ -291,7 +291,7 @@ func TestManyProblemsAreCounted(t *testing.T) {
 	}
 }
 
-// Calls of a host's own tool may have all shapes of arguments that our tools accept (V5). A call that the host refused
+// Calls of a host's own tool may have any shape of arguments that our tools accept (V5). A call that the host refused
 // changes nothing.
 func TestBuiltInShapes(t *testing.T) {
 	for _, c := range []struct{ tool, input, response, want string }{

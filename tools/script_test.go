@@ -25,8 +25,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the answers in testdata")
 
-// TestScripts plays the conversations in testdata ([chattest.Scene]), which begin with the rules of
-// docs/spec/variants.md that they hold. Settings of a scene are those of the command line. Commands:
+// TestScripts plays the conversations in testdata ([chattest.Scene]). Each begins with the rules of
+// docs/spec/variants.md that it checks. A scene's settings are flags of the command line. Commands:
 //
 //	TOOL ARGUMENTS  calls a tool; with op=ID before ARGUMENTS, as that operation
 //	person EDIT     edits the list as the panel does

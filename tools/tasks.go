@@ -68,7 +68,7 @@ func readTaskCreate(r *reader, args value) *Call {
 	}
 	line := todo.Line{Text: r.text(subject, "", "subject", todo.MaxText), Status: string(todo.Pending)}
 	line.Details = r.moreThan(line.Text, args, "description", "content")
-	if args.optional("activeForm", "active_form").kind == '"' { // models fill it with anything
+	if args.optional("activeForm", "active_form").kind == '"' { // models send values of any type in it
 		line.Active = r.detail(args, "", todo.MaxText, "activeForm", "active_form")
 	}
 	if status := args.optional("status"); !status.missing() {
@@ -93,8 +93,8 @@ func (r *reader) moreThan(subject string, v value, keys ...string) string {
 	return details
 }
 
-// owner reads the owner of a task; nil if it is left out. If putBack is true, an empty owner puts the task back; else
-// it counts as left out.
+// owner reads the owner of a task; nil if it is left out. If putBack is true, an empty owner removes the task's owner;
+// else an empty owner counts as left out.
 func (r *reader) owner(v value, path string, putBack bool) *string {
 	name, sent := r.detail(v, path, todo.MaxDetail, "owner"), v.get("owner")
 	if name == "" && !(putBack && sent.kind == '"' && !sent.given()) {
@@ -179,7 +179,7 @@ func (c taskChange) updated(w *prompts.Words, o board.Outcome) string {
 	return text
 }
 
-// noItem says that no item has an id, or that a person removed the item.
+// noItem returns the sentence that no item has an id, or that a person removed the item with that id.
 func noItem(w *prompts.Words, d *todo.Draft, id string) string {
 	for _, gone := range d.Before.Gone {
 		if gone.ID == id && gone.Deleted {
@@ -269,7 +269,7 @@ func readTaskGet(r *reader, args value) *Call {
 
 // The rest of this file mirrors Claude Code's own task tools.
 
-// unnamed returns the text of a task whose TaskCreate is unknown: its hook is slower, or there was none.
+// unnamed returns the text of a task whose TaskCreate is unknown: the hook of TaskCreate is slower, or did not run.
 func unnamed(id string) string { return "Task " + id }
 
 // mirrorCreate reads TaskCreate; the task's id is in the response.
@@ -304,7 +304,7 @@ func mirrorUpdate(r *reader, input, response value) *Call {
 	}}
 }
 
-// mirrorTasks reads the response of TaskList, which has the tasks that were made before the hooks were installed.
+// mirrorTasks reads the response of TaskList, which also has tasks that were made before the hooks were installed.
 func mirrorTasks(r *reader, _, response value) *Call {
 	elements := response.get("tasks").members
 	if response.get("tasks").kind != '[' || len(elements) == 0 {

@@ -39,12 +39,12 @@ const (
 type Policy string
 
 const (
-	Reject Policy = "reject" // refuse the call, naming them
-	Demote Policy = "demote" // keep the last one, set the others to pending
+	Reject Policy = "reject" // refuse the call and name these items
+	Demote Policy = "demote" // keep the last one that the call begins, set the others to pending
 	Allow  Policy = "allow"
 )
 
-// Statuses says which statuses the schemas, guidance and results of TodoWrite and write_todos list (T10).
+// Statuses says which statuses TodoWrite and write_todos name in their schemas, guidance and results (T10).
 type Statuses string
 
 const (
@@ -89,27 +89,27 @@ type variant struct {
 	input  any  // the argument struct
 	ids    bool // its results have the items' ids
 	byList bool // list_id is required
-	// bare is the field whose array may be sent in place of the arguments object; empty for a tool that accepts any
+	// bare is the field that an array sent in place of the arguments object is for; empty for a tool that accepts any
 	// arguments.
 	bare        string
-	prune       func(in *jsonschema.Schema) // adapts the schema of the arguments to the options; nil leaves it
+	prune       func(in *jsonschema.Schema) // adapts the schema of the arguments to the options; nil for no change
 	allStatuses bool                        // the schema lists all core statuses
 	saysOutput  bool                        // results have the fields of K3
-	// read returns the call for some arguments and adds their problems to r.
+	// read returns the call for args, and adds the problems of args to r.
 	read func(r *reader, args value) *Call
-	// list returns the list as text.
+	// list returns the list s as text.
 	list func(w *prompts.Words, s todo.Snapshot) string
 }
 
 // Call is a tool call with valid arguments. It is immutable.
 type Call struct {
-	board.Target             // which list the arguments name; the caller adds conversation and sub-agent
+	board.Target             // the list that the arguments name; the caller adds conversation and sub-agent
 	Title        string      // one line, used if the list has no title yet; may be empty
-	Change       todo.Change // nil for a call that only reads, and for an Edit
+	Change       todo.Change // nil for a call that only reads, or has an Edit
 	Edit         todo.Edit   // a person's change by the tick tool; zero in other calls
-	leftOut      []todo.Item // of a list sent as text, the lines that are not items
+	leftOut      []todo.Item // lines that are not items, in a list sent as text
 
-	// answer returns a text on the call; "" if its item is not on the list. nil: the answer is the list as text.
+	// answer returns the answer's text; "" if the call's item is missing. If answer is nil, the list is the answer.
 	answer func(o board.Outcome) string
 }
 
@@ -170,7 +170,7 @@ func Find(list []*Tool, name string) *Tool {
 }
 
 // publish generates the input schema when it is first asked for: a client gets only a few of the tools, and generating
-// all schemas would take a quarter of the program's start.
+// all schemas would take a quarter of the program's start time.
 func (t *Tool) publish() json.RawMessage {
 	schema := schemaOf(t.input, t.view.Accepts())
 	if t.prune != nil {
@@ -251,8 +251,8 @@ func (t *Tool) Listing(s todo.Snapshot) Result {
 	return t.result(text, read, s)
 }
 
-// Failure returns the result for an error, from [Tool.Read] or the board, on which a model can act. Its text has
-// sentences, then the other problems under a heading (T7). ok is false for any other error.
+// Failure returns the result for an error of [Tool.Read] or the board on which a model can act. The result's text has
+// the problems that are sentences, then the other problems under a heading (T7). ok is false for any other error.
 func (t *Tool) Failure(err error) (result Result, ok bool) {
 	if errors.Is(err, ErrInvalidJSON) {
 		return Result{Text: t.words.InvalidJSON, IsError: true}, true
@@ -322,7 +322,7 @@ type content struct {
 	Output  *string   `json:"output,omitempty"`   // the list as text after a read, else empty
 	Message string    `json:"message"`
 	Display []display `json:"display"`
-	// List is the list's id. It and Revision are left out while there is no list.
+	// List is the list's id. List and Revision are left out while there is no list.
 	List     string `json:"list,omitempty"`
 	Revision int64  `json:"revision,omitempty"`
 
@@ -338,7 +338,7 @@ type display struct {
 // shown is an item as a host renders it. ID and BlockedBy are empty in results without ids.
 type shown struct {
 	ID        string   `json:"id,omitempty"`
-	Title     string   `json:"title"` // the active text while it is shown in progress
+	Title     string   `json:"title"` // the active text if the item is shown in progress
 	Status    string   `json:"status"`
 	Reason    string   `json:"reason,omitempty"`
 	Priority  string   `json:"priority,omitempty"`
@@ -349,7 +349,7 @@ type shown struct {
 	Has       string   `json:"has,omitempty"`       // see [render.Has]
 }
 
-// ListState is a list's state for programs: counts in the tool's words, and what a page shows besides the items (V3).
+// ListState is a list's state for programs: counts in the tool's words, and a page's data besides the items (V3).
 type ListState struct {
 	ID       string         `json:"id"`
 	Revision int64          `json:"revision"`
@@ -361,7 +361,7 @@ type ListState struct {
 	Panel   string    `json:"panel,omitempty"` // the address of the list's page, if a panel is known
 	// Written is the newest revision that no person wrote, Seen the newest that one of the list's agents was shown.
 	// Rests is [todo.State.Rests]. Only results of the app page's tools set these three fields: any other result goes
-	// to an agent that works, and itself shows it the list.
+	// to an agent at work, and shows the list to that agent.
 	Written int64 `json:"written,omitempty"`
 	Seen    int64 `json:"seen,omitempty"`
 	Rests   bool  `json:"rests,omitempty"`
@@ -399,7 +399,7 @@ func countsIn(view todo.View, s todo.Snapshot) map[string]int {
 	return n
 }
 
-// result returns a result with a text. Its structured content is c, completed with the items, counts and id of s.
+// result returns a result with a text. Its structured content is c with the items, counts, id and revision of s added.
 func (t *Tool) result(text string, c content, s todo.Snapshot) Result {
 	listed := t.view
 	listed.Unlisted = false
@@ -419,8 +419,8 @@ func (t *Tool) result(text string, c content, s todo.Snapshot) Result {
 	return r
 }
 
-// listing returns a list as text: the text head, if any, then a line for each item that the view shows. If it shows no
-// item, listing returns the text none.
+// listing returns a list as text: the parameter head, if not empty, then a line for each item that the view shows. If
+// the view shows no item, listing returns the parameter none.
 func listing(view todo.View, s todo.Snapshot, head, none string, line func(todo.Line, todo.Item) string) string {
 	var b strings.Builder
 	b.WriteString(head)

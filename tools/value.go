@@ -17,8 +17,8 @@ import (
 type value struct {
 	kind jsontext.Kind // 'n' 'f' 't' '"' '0' '{' '[', or 0 when absent
 	text string        // the content of a string, or the literal of null, a boolean or a number
-	// surrogate is 0 for a string without lone surrogates, else the position in runes, from 1, of the first one or of
-	// a replacement character before it.
+	// surrogate is 0 for a string without lone surrogates, else the position in runes, from 1, of the first lone
+	// surrogate or of a replacement character before it.
 	surrogate int
 	members   []member // of an object; or of an array, without names
 }
@@ -83,8 +83,8 @@ var ErrInvalidJSON = errors.New("invalid JSON")
 // ErrListLeftOut is wrapped by the error of [Tool.Read] for a call that lacks the list that its tool needs.
 var ErrListLeftOut = errors.New("the list is left out")
 
-// parse reads one JSON value. The pattern after must match the rest of the input. Empty input is an absent value. The
-// error is ErrInvalidJSON.
+// parse reads one JSON value. The rest of the input must match the pattern in after. Empty input is an absent value.
+// The error is ErrInvalidJSON.
 func parse(raw []byte, after *regexp.Regexp) (v value, err error) {
 	if len(raw) == 0 {
 		return value{}, nil
@@ -166,8 +166,8 @@ func (v value) inBrackets() string {
 	return ""
 }
 
-// isBroken reports whether a text is a cut-off or wrong JSON array or object, and not a text that begins with a word
-// in brackets.
+// isBroken reports whether a text is a cut-off or wrong JSON array or object. A text that begins with a word in
+// brackets, such as [x], is not.
 func (v value) isBroken() bool {
 	_, ok := v.unquote()
 	return !ok && v.inBrackets() != "" && !box.MatchString(strings.TrimSpace(v.text))
@@ -184,11 +184,11 @@ func quote(text string) string {
 
 // The rest of this file reads lists that models send as text instead of JSON (V5).
 
-// listNames are the names that tools have for their list; a model may confuse them.
+// listNames are the names of the tools' fields for the list; a model may send the name of another tool.
 var listNames = []string{"todos", "items", "tasks", "plan", "todoList", "list"}
 
 var (
-	// listMarker matches the bullet or number that begins a line of a list, and box its status in brackets.
+	// listMarker matches the bullet or number that begins a line of a list, and box the status in brackets after it.
 	listMarker = regexp.MustCompile(`^(?:[-*+•]|[0-9]{1,4}[.)])(?:\s+|$)`)
 	box        = regexp.MustCompile(`^\[([^][{}"']{0,20})\](?:\s+|$)`)
 )
@@ -200,8 +200,8 @@ var boxes = map[string]todo.Status{
 
 type textLine struct {
 	whole, text string
-	isMarked    bool   // it begins with a list marker
-	box         string // the content of its box; a known sign becomes its status
+	isMarked    bool   // the line begins with a list marker
+	box         string // the content of its box; for a known sign, the status that the sign means
 	isKnown     bool   // the box has a known status
 }
 
@@ -275,8 +275,8 @@ func (r *reader) listed(text, key string) (elements []member, ok bool) {
 	return elements, len(elements) > 0
 }
 
-// objects converts those elements that are texts to items: an item in JSON, a line of a list, or a plain text. asText
-// is true if a text was not JSON.
+// objects converts elements that are texts (an item in JSON, a line of a list, or plain text) to items. asText is true
+// if one of these texts was not JSON.
 func (r *reader) objects(elements []member, key string) (items []member, asText bool) {
 	items = slices.Clone(elements)
 	for i, e := range items {

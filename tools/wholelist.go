@@ -32,7 +32,7 @@ type wholeList struct {
 	needsActive  bool // an item without its active text is refused
 	takesAnyWord bool // a status may be another tool's word
 	takesTexts   bool // an item is a text, or an object with a text and perhaps a status
-	mirrors      bool // the list copies a host's, so unknown ids in blockedBy are not refused
+	mirrors      bool // the list copies a host's list, so unknown ids in blockedBy are not refused
 	// accepted returns the answer to a successful write; nil means an answer with the counts of items.
 	accepted   func(w *prompts.Words) string
 	saysReady  bool // if items wait for others, answers with counts also name ready items
@@ -149,8 +149,8 @@ func (l wholeList) isMerge(args value, elements []member) bool {
 	})
 }
 
-// check returns an error for lines longer than the tool's own limit of texts. With merge, a line without a text must
-// also name an item. A text that an item already has may be of any length, since others may have written it and the
+// check returns an error for texts longer than the tool's own limit. With merge, a line without a text must name an
+// item by its id. A text that an item already has may be of any length, since others may have written it and the
 // agent only sends it back (T2).
 func (r *reader) check(d *todo.Draft, l wholeList, lines []todo.Line, merge bool) error {
 	check, names := reader{words: r.words}, map[string]bool(nil)
@@ -179,7 +179,7 @@ var otherTexts = []string{"content", "title", "description", "text", "task", "st
 
 // list reads the array of items, one item in place of the array, or a list sent as text. isText is true if the list or
 // some items were texts: then items need no active text, and may have any tool's words for statuses. ok is false for
-// anything else; list then adds a problem unless the call reads the list.
+// any other value; list then adds a problem unless the call reads the list.
 func (r *reader) list(args value, l wholeList) (elements []member, isText, ok bool) {
 	v := args.get(l.list)
 	if v.kind != '[' {
@@ -220,7 +220,7 @@ func (r *reader) list(args value, l wholeList) (elements []member, isText, ok bo
 }
 
 // misnamed adds a problem if a call without the list seems to be meant as a write: it has the list's name in another
-// case, an array under any name, or an item as the arguments. Without the problem the call would read the list, and its
+// case, an array under any name, or the text of an item. Without the problem the call would read the list, and its
 // caller would believe that it has written.
 func (r *reader) misnamed(args value, l wholeList) {
 	for _, m := range args.members {
@@ -318,8 +318,8 @@ func oneInProgress(d *todo.Draft, l wholeList, words *prompts.Words) error {
 	return nil
 }
 
-// countsText returns how many items have each status: the three usual ones always and in the view's words, the others
-// if there are some (T6).
+// countsText returns the number of items in each status: always for the three usual statuses, in the view's words; for
+// another status only if items have it (T6).
 func countsText(view todo.View, s todo.Snapshot) string {
 	n := countsIn(view, s)
 	var parts []string

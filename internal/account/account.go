@@ -41,7 +41,7 @@ func Of(main todo.Snapshot, subs []todo.Snapshot, states map[string]todo.Standin
 }
 
 // Groups returns the groups of lists, in the order of their main lists. A sub-agent's list counts as a main list if its
-// parent is not among the lists, or if that parent's own parent is.
+// parent is not among the lists, or if its parent's parent is among them, too.
 func Groups(lists []todo.Snapshot, states map[string]todo.Standing) (out []Group) {
 	parents := make(map[string]string, len(lists))
 	for i := range lists {
@@ -80,7 +80,7 @@ func rank(s todo.State) int {
 	return slices.Index([]todo.State{todo.Waiting, todo.Working, todo.Idle, todo.LeftOpen, todo.Away, todo.InVain, todo.Finished}, s)
 }
 
-// State returns Main's state if Main is archived, else the first state by rank among the lists with items, or of all.
+// State returns an archived Main's state, else the first by rank: of the lists with items or, if none has, of all.
 func (f *Group) State() todo.State {
 	own := f.States[f.Main.List.ID].State
 	if f.Main.Archived || len(f.Subs) == 0 {
@@ -148,7 +148,7 @@ func (f *Group) latest(of func(*todo.Snapshot) time.Time) time.Time {
 	return at
 }
 
-// Since returns when an agent began to ask, else when an agent last wrote; Updated if that is unknown or lists ended.
+// Since returns when an agent began to ask, else last wrote; Updated if neither time is known, or the group has ended.
 func (f *Group) Since() time.Time {
 	if l, _, ok := f.Asks(); ok && !f.States[l.List.ID].Since.IsZero() {
 		return f.States[l.List.ID].Since
@@ -179,13 +179,13 @@ func Client(s todo.Snapshot) string {
 	return cmp.Or(s.Writer.Client, s.List.Client)
 }
 
-// Board has all groups by the parts of the board. Groups that rest are sorted by their last change, newest first.
+// Board has the groups of each part of the board. Every part except Active is sorted by last change, newest first.
 type Board struct {
 	Active   []Group // an agent is present; by state, then by start time, newest first: a write alone moves no group
 	Quiet    []Group // idle chats without a list
 	Left     []Group // left open, except sub-agents' lists without their main list
 	Finished []Group // finished today
-	Past     []Group // all groups that rest: left open, or finished on any day
+	Past     []Group // left open, or finished on any day; not archived
 	Archived []Group // put away
 }
 
@@ -263,7 +263,7 @@ func (b Board) Projects() (out []Project) {
 			newest[folder] = at
 		}
 	}
-	waits := func(p Project) int { return min(rank(p.Groups[0].State()), 1) } // 0 if a group waits: it is the first
+	waits := func(p Project) int { return min(rank(p.Groups[0].State()), 1) } // 0 if a group waits: then the first does
 	slices.SortStableFunc(out, func(a, b Project) int {
 		return cmp.Or(waits(a)-waits(b), newest[b.Folder].Compare(newest[a.Folder]), cmp.Compare(a.Folder, b.Folder))
 	})
@@ -312,7 +312,7 @@ type Edits struct {
 	Order      Fate              `json:"order,omitempty"` // the fate of the person's order of the items
 	Title      Fate              `json:"title,omitempty"` // [Waits] while no agent has seen the list's title; or empty
 	Saw        int64             `json:"saw,omitempty"`   // the revision that agents last saw; 0 for none
-	Lost       []int64           `json:"lost,omitempty"`  // revisions of people whose text or order is overridden
+	Lost       []int64           `json:"lost,omitempty"`  // people's revisions of which the text or order is overridden
 }
 
 // EditsOf returns the edits of a list; saw is what [board.Lists.Saw] returns.
@@ -372,7 +372,7 @@ func (e Edits) Of(id string) Fate {
 	return ""
 }
 
-// OfRevision returns what became of a person's revision. Agents must be told of that revision, see [Told].
+// OfRevision returns what became of a person's revision. It must be one that agents are told of, see [Told].
 func (e Edits) OfRevision(revision int64) Fate {
 	switch {
 	case slices.Contains(e.Lost, revision):
@@ -394,12 +394,12 @@ func Told(before, revision todo.Snapshot) bool {
 type ListState struct {
 	List string `json:"list"`
 	todo.Standing
-	Group  todo.State `json:"group,omitempty"`  // state of the main list's group, if it differs
+	Group  todo.State `json:"group,omitempty"`  // only for a main list: the group's state, if it differs
 	Client string     `json:"client,omitempty"` // see the function Client
 	Edits             // what became of people's changes
 }
 
-// ListStates returns how the lists of groups stand, except those in [Group.Away]. saw is [board.Lists.Saw].
+// ListStates returns how the lists of groups stand, without the lists in [Group.Away]. saw is [board.Lists.Saw].
 func ListStates(groups []Group, saw func(todo.Snapshot) (todo.Snapshot, error)) ([]ListState, error) {
 	out := make([]ListState, 0, len(groups))
 	for _, f := range groups {

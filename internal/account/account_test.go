@@ -61,7 +61,7 @@ func TestGroupState(t *testing.T) {
 		sub    todo.Snapshot
 		states string
 		want   todo.State
-		waits  string // the text of the item
+		waits  string // the text of the item that Waits returns, or empty
 	}{
 		{"the sub-agent waits", open, blocked, "m: working, m/s: waiting", todo.Waiting, "m/s blocked"},
 		{"the main agent waits", list("m", 2, "blocked"), list("m/s", 1, "pending"), "m: waiting, m/s: working", todo.Waiting, "m blocked"},
@@ -279,7 +279,7 @@ func said(h *handed, saw int64) string {
 	return text
 }
 
-// No edit of a list counts as seen if no agent is known to have seen the list.
+// An edit does not count as seen if no agent is known to have seen the list.
 func TestHandWithoutAgent(t *testing.T) {
 	h := &handed{revisions: []todo.Snapshot{list("m", 1, "pending")}}
 	h.next(true, func(s *todo.Snapshot) {
@@ -428,7 +428,7 @@ func TestDayAsJSON(t *testing.T) {
 		`"open_items":[{"id":"4","text":"E","status":"in_progress","started":"2026-03-02T09:30:00Z"}]}]`}, ","))
 }
 
-// The working time of a list at work counts until now. A list whose agent asks is waiting.
+// A list whose agent works counts working time until now. A list whose agent asks is waiting.
 func TestDayNow(t *testing.T) {
 	d := newDiary(t)
 	d.write("01 10:00", "works", "/src/app", "i:A")
@@ -496,7 +496,7 @@ func TestDays(t *testing.T) {
 	}
 }
 
-// Lists of a project with one title show their start time, with the date if the account has several days.
+// Lists of a project with the same title show their start time, with the date if the account has several days.
 func TestListsOfADayThatReadAlike(t *testing.T) {
 	d := newDiary(t)
 	d.write("02 09:00", "one", "/src/app", "c:fix")

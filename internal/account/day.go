@@ -13,7 +13,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Day has the lists that agents wrote, and the items that changed, on one or more days. Its JSON answers /api/today.
+// Day has the lists that an agent wrote, or of which an item changed, on one or more days. Its JSON answers /api/today.
 type Day struct {
 	Date string    `json:"date"` // as 2006-01-02; the first day if there are several
 	From time.Time `json:"from"` // the first day's midnight, in the caller's time zone
@@ -72,8 +72,8 @@ type DayList struct {
 	Began time.Time  `json:"began"`
 	Ended time.Time  `json:"changed"` // when it changed last on that day
 	Tally
-	// Items in their last state of that day: completed or failed on that day, also if the list no longer has
-	// them; blocked; and other items that are not settled. Only the fields that the JSON of a day shows are set.
+	// The items in their last state of that day: completed or failed on that day, also if the list no longer has them;
+	// blocked; and other items that are not settled. Only the fields that the JSON of a day shows are set.
 	CompletedItems []todo.Item `json:"completed_items,omitempty"`
 	FailedItems    []todo.Item `json:"failed_items,omitempty"`
 	WaitingItems   []todo.Item `json:"waiting_items,omitempty"`
@@ -102,8 +102,8 @@ func ParseDay(text string, now time.Time) (time.Time, error) {
 	return time.Date(day.Year(), day.Month(), day.Day(), 12, 0, 0, 0, now.Location()), nil
 }
 
-// DayOf returns the [Day] that begins with the day of at and ends with the day of last, in at's time zone. during is
-// [board.Lists.During], now is the current time.
+// DayOf returns the [Day] whose first day has the time at and whose last day has the time last, in at's time zone.
+// during is [board.Lists.During], now is the current time.
 func DayOf(ctx context.Context, during func(ctx context.Context, from, to time.Time, with todo.ChangedList) error, at, last, now time.Time) (Day, error) {
 	next := time.Date(last.Year(), last.Month(), last.Day()+1, 12, 0, 0, 0, at.Location())
 	d := &dayReader{Day: Day{Date: at.Format(time.DateOnly), From: todo.Midnight(at), To: todo.Midnight(next),
@@ -211,7 +211,7 @@ func (d *dayReader) projects() {
 	}
 }
 
-// tellApart adds to Apart the time at which a list began, if lists have the same agent, title and Apart.
+// tellApart adds to Apart the time at which a list began, for lists with the same agent, title and Apart.
 func (d *dayReader) tellApart(lists []DayList) {
 	format, alike := "15:04", make(map[[3]string]int)
 	if d.To.Sub(d.From) > 36*time.Hour {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// marks is how many byte order marks are removed from the start of a text. PowerShell adds a mark to a text with one.
+// marks is how many byte order marks are removed from the start of a text. PowerShell adds one to a text that has one.
 const marks = 3
 
 // Reader returns a reader of the text as UTF-8 without marks. It waits for the first three bytes, and then passes on

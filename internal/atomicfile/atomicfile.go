@@ -71,7 +71,7 @@ func TryLock(path string) (unlock func(), err error) {
 	} else if !got {
 		return nil, ErrLocked
 	}
-	// The last holder may have removed the file after it was opened; then the name belongs to another file.
+	// The last holder may have removed the file after this process opened it; then the name belongs to another file.
 	locked, err := lock.Stat()
 	named, gone := os.Stat(path)
 	if err != nil || gone != nil || !os.SameFile(locked, named) {

@@ -132,10 +132,10 @@ func largeList(t *testing.T, lists, revisions int) (path, id string) {
 
 type attack struct {
 	row    int    // of docs/spec/bad-input.md
-	what   string // at full size
+	what   string // the attack at full size
 	before string // the effect on the program when the attack was found
 	run    func(t *testing.T, program string, full bool) result
-	// The bounds of the result, in both forms.
+	// The bounds of the result, at full size and in the short form.
 	memory int // MB
 	time   time.Duration
 }

@@ -4,8 +4,8 @@
 // It promises two things. No reader ever sees half of a write. A write that was
 // acknowledged is in the [Store], and revisions of a list are dense (1, 2, 3 …).
 //
-// A slow reader may miss something: a [Follower] of revisions receives the newest snapshot of a list but
-// not each earlier one, and a Follower of calls loses the oldest.
+// A slow reader may miss snapshots: a [Follower] of revisions receives the newest snapshot of a list but not each
+// earlier one, and a Follower of calls loses the oldest calls.
 package board
 
 import (
@@ -25,10 +25,10 @@ type Board struct {
 	now          func() time.Time
 	process      string
 	feed         *feed
-	archiveAfter time.Duration // what [WithArchiveAfter] sets
+	archiveAfter time.Duration // see [WithArchiveAfter]
 
 	attending sync.Once
-	leave     func() // ends what Store.Attend began; set by Lists.here
+	leave     func() // what Store.Attend returned; set by Lists.here
 }
 
 // Option configures a [Board].
@@ -37,9 +37,9 @@ type Option func(*Board)
 // WithClock makes the board read the time from now instead of [time.Now].
 func WithClock(now func() time.Time) Option { return func(b *Board) { b.now = now } }
 
-// WithArchiveAfter makes settled lists count as archived when nobody changed them for an age, and
-// open lists after [todo.LapseAfter]; 0, the default, is never. This is decided when a list
-// is read, not stored (see [todo.Snapshot.Archived]), so a new setting takes effect at once.
+// WithArchiveAfter makes lists count as archived once nobody has changed them for a time: settled lists for age, open
+// lists for [todo.LapseAfter]. An age of 0, the default, archives none. This is decided when a list is read, not stored
+// (see [todo.Snapshot.Archived]), so a new setting takes effect at once.
 func WithArchiveAfter(age time.Duration) Option { return func(b *Board) { b.archiveAfter = age } }
 
 // NewBoard returns a board on a store. The caller closes the board and, after it, the store.
@@ -59,7 +59,7 @@ const processIDLength = 10
 // NewID returns 130 random bits as 26 lower-case letters and digits.
 func NewID() string { return strings.ToLower(rand.Text()) }
 
-// Process returns the id that this board, and no other, writes into every revision ([todo.Writer.Process]).
+// Process returns this board's own id, which it writes into each revision that it makes ([todo.Writer.Process]).
 func (b *Board) Process() string { return b.process }
 
 // Watching returns how many followers there are.
@@ -75,7 +75,7 @@ func (b *Board) As(principal string) Lists { return b.For(Identity{Principal: pr
 // Everyone returns the lists of all principals, for commands on the machine, never for serving a request.
 func (b *Board) Everyone() Lists { return Lists{board: b, all: true} }
 
-// Close closes all followers, and waits for goroutines. Writes still work afterwards.
+// Close closes all followers, and waits until the board's goroutines end. Writes still work afterwards.
 func (b *Board) Close() {
 	b.feed.end()
 	b.attending.Do(func() {}) // waits for a call of Attend that is under way
@@ -89,7 +89,7 @@ type Identity struct {
 	Principal string // who owns the lists: a person, a program or a team; empty is the server itself
 	// Subject identifies the user who signed in, among one principal's users. It never changes; empty without sign-in.
 	Subject  string
-	User     string // their name, for people and logs; it may change, and two may have the same
+	User     string // the user's name, for people and logs; it may change, and two users may have the same
 	ReadOnly bool   // may see the lists and change nothing
 }
 

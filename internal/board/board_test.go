@@ -84,8 +84,8 @@ func TestBoardResolvesUnknownOutcomes(t *testing.T) {
 	}
 }
 
-// A watcher that does not read keeps only the newest snapshot of each list. It ends with its
-// Close, or with its board's.
+// A watcher that does not read keeps only the newest snapshot of each list. Next returns ErrClosed once the watcher or
+// its board is closed.
 func TestWatcherSkipsToTheNewest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBoard(t, storetest.NewMemory())
@@ -109,8 +109,7 @@ func TestWatcherSkipsToTheNewest(t *testing.T) {
 	})
 }
 
-// Each error has one kind, however it is wrapped. The error of a write that may have been
-// saved is no refusal.
+// Each error has one kind, however it is wrapped. If the write may have been saved, its error is no refusal.
 func TestKindOf(t *testing.T) {
 	for _, c := range []struct {
 		err     error

@@ -22,8 +22,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// A chat is among the lists of its own user if hooks say what its agent does and it has no open
-// list. The lists of its sub-agents are below it. Watchers receive the chat. A read makes no chat.
+// A chat is among the lists of its own user if hooks say what its agent does and it has no open list. Lists of its
+// sub-agents are below it. Watchers receive the chat. Reading the list of an unknown chat makes no chat.
 func TestChatsAreAmongLists(t *testing.T) {
 	b := newBoard(t, storetest.NewMemory())
 	ada := b.For(board.Identity{Principal: "team", Subject: "ada"})
@@ -92,8 +92,8 @@ func TestChatsAreAmongLists(t *testing.T) {
 	expect("it ended", ada, "Look at scout finished", "Publish it finished")
 }
 
-// Hear reads one chat, and writes only if the chat changes. A hook that knows the chat, and not
-// the name of its list, finds the list all the same.
+// Hear reads one chat, and writes only if the chat changes. A hook that knows the chat, but not the name of its list,
+// finds the list.
 func TestHearingReadsOneChat(t *testing.T) {
 	store := &counter{Store: storetest.NewMemory()}
 	lists, who := newBoard(t, store).As(""), board.Conversation{Key: todo.ChatKey("s"), Chat: "s", Name: "plan"}
@@ -128,7 +128,7 @@ func TestChatsNeverMerge(t *testing.T) {
 			}
 			return who
 		}
-		var unproved, first []string // the lists of the process, and those that passed to taker
+		var unproved, first []string // the lists of the process so far, and those of them that passed to taker
 		owner := map[string]string{} // by list: the chat that may hold it
 		taker := ""
 		for n := range rapid.IntRange(1, 12).Draw(t, "steps") {
@@ -378,12 +378,12 @@ type world struct {
 	words  int                 // number of texts made so far, so that each text is new
 	orders map[string][]string // by list: ids of items in the order that people gave them
 	edits  map[string]string   // the texts that people gave items, by list and item
-	free   map[string]bool     // lists that people put away or brought back, or that agents resumed
+	free   map[string]bool     // lists exempt from the rule of one open list; no action adds any
 }
 
 type agent struct {
 	chat
-	certain bool // its client keeps a connection for one chat
+	certain bool // its client uses each connection for one chat only
 	list    string
 	shown   []todo.Item
 	first   map[string]string // the first text that it knew of an item, by list and item
@@ -453,7 +453,7 @@ func (w *world) keepsPeoplesWords() {
 	}
 }
 
-// keepsPeoplesOrder checks that items are in the order of people, unless overridden.
+// keepsPeoplesOrder checks that items are in the order that people gave them, unless an agent overrode it.
 func (w *world) keepsPeoplesOrder() {
 	for list, order := range w.orders {
 		s := w.load(list)
@@ -483,10 +483,9 @@ func (w *world) oneOpenList() {
 	}
 }
 
-// A chat has one open list, a person's words stay and reach the agent once, and
-// nobody's list is taken, whatever agents and people do, and whenever processes
-// are restarted (docs/spec/architecture.md, "Who is calling", rules 1 to 6;
-// docs/spec/variants.md, H1 and H2).
+// A chat has one open list, a person's words stay and reach the agent once, and no chat takes another's list, whatever
+// agents and people do, and whenever processes are restarted (docs/spec/architecture.md, "Who is calling", rules 1 to
+// 6; docs/spec/variants.md, H1 and H2).
 func TestChats(t *testing.T) { rapid.Check(t, func(r *rapid.T) { checkChats(r, newDesk(t)) }) }
 
 // checkChats makes agents and people act at random, and checks the rules of TestChats.
@@ -541,10 +540,10 @@ func (w *world) goesOn(a *agent) {
 	now := w.load(list)
 	settled := now.Settled()
 	if a.fresh && (len(lines) < 2 || now.Archived || len(now.Items) != len(lines)) {
-		settled = true // too little to tell
+		settled = true // too few items to recognise the list by
 	}
 	for _, i := range now.Items {
-		settled = settled || a.fresh && i.Status.Settled() // a fresh agent would have to send one as finished
+		settled = settled || a.fresh && i.Status.Settled() // a fresh agent must send one as settled to be known
 	}
 	if out := w.write(a, lines); a.certain && !settled && out.After.List.ID != list {
 		w.r.Fatalf("%s wrote %v of %q, which became %q", a.who.Key, lines, show(now), show(out.After))

@@ -12,7 +12,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Chat reads the chat of a conversation; the zero Chat when there is none.
+// Chat reads the chat of a conversation; the zero Chat if there is none, or it is another user's.
 func (l Lists) Chat(ctx context.Context, c Conversation) (todo.Chat, error) {
 	chat, err := l.board.store.Chat(ctx, l.Own(c).Key)
 	if err != nil || !l.has(chat) {
@@ -29,9 +29,9 @@ func (l Lists) OwnChats(ctx context.Context, since time.Time) ([]todo.Chat, erro
 	return l.board.store.Chats(ctx, ChatQuery{Principal: &l.id.Principal, User: &l.id.Subject, UsedSince: since})
 }
 
-// Hear calls heard to change the chat of a conversation, which it makes if it is new. It calls each function in also
-// with the chat's id, in the transaction that saves the chat. If also is empty, it writes only if the chat changes.
-// Hear returns the chat as it was before, or [ErrNotFound] for another user's chat.
+// Hear passes the chat of a conversation, a new one if needed, to the function heard, which changes it, and saves it.
+// In the same transaction it calls each function of also with the chat's id; without any, it writes only if the chat
+// changes. It returns the chat as it was before, or [ErrNotFound] for another user's chat.
 func (l Lists) Hear(ctx context.Context, c Conversation, heard func(c *todo.Chat, at time.Time),
 	also ...func(tx Tx, chat string) error) (was todo.Chat, err error) {
 	c = l.Own(c)
@@ -81,8 +81,8 @@ func (l Lists) Hear(ctx context.Context, c Conversation, heard func(c *todo.Chat
 	return was, nil
 }
 
-// HearKey makes a key lead to a conversation's chat for a time, at most [KeyAge]; see [Lists.Keyed]. It also calls
-// [todo.Chat.GoOn].
+// HearKey stores a key that leads to a conversation's chat for the duration lasts, at most [KeyAge]; see [Lists.Keyed].
+// It also calls [todo.Chat.GoOn].
 func (l Lists) HearKey(ctx context.Context, c Conversation, kind KeyKind, text string, lasts time.Duration) error {
 	_, err := l.Hear(ctx, c, func(c *todo.Chat, _ time.Time) { c.GoOn() }, func(tx Tx, chat string) error {
 		return tx.SetKey(ctx, l.chatKey(kind, text), chat, l.board.now().Add(lasts))
@@ -94,7 +94,7 @@ func (l Lists) chatKey(kind KeyKind, text string) ChatKey {
 	return ChatKey{l.id.Principal, l.id.Subject, kind, todo.HostID(text)}
 }
 
-// Keyed returns the chat to which a key leads by [Lists.HearKey]; the zero Chat for none.
+// Keyed returns the chat to which [Lists.HearKey] made a key lead; the zero Chat if there is none.
 func (l Lists) Keyed(ctx context.Context, kind KeyKind, text string) (todo.Chat, error) {
 	chat, err := l.board.store.Keyed(ctx, l.chatKey(kind, text))
 	if err != nil || chat == "" {
@@ -115,9 +115,9 @@ func (l Lists) TryWrite(ctx context.Context) error {
 	return err
 }
 
-// Claim chooses one of the processes on the store for a task about a list, such as a notification
-// to a person. It returns the zero time if the caller is to do the task, else the time of a claim
-// younger than within, which is at most [KeyAge]. If the caller ends first, the task is not done.
+// Claim lets one of the processes on the store do a task about a list, such as to notify a person. It returns the zero
+// time if the caller has to do the task, else the time of an earlier claim that is younger than the duration within,
+// which is at most [KeyAge]. If the caller ends first, the task is not done.
 func (l Lists) Claim(ctx context.Context, list todo.List, what string, within time.Duration) (earlier time.Time, err error) {
 	of := l.id.Principal
 	if l.all {
@@ -126,8 +126,8 @@ func (l Lists) Claim(ctx context.Context, list todo.List, what string, within ti
 	return l.claim(ctx, of, list.ID+" "+what, within)
 }
 
-// claim does what [Lists.Claim] does, for any task of the identity's own user. The parameter of is the principal that
-// owns the key which notes the task.
+// claim is [Lists.Claim] for any task of the identity's own user. The key that notes the claim belongs to the principal
+// in the parameter of.
 func (l Lists) claim(ctx context.Context, of, what string, within time.Duration) (earlier time.Time, err error) {
 	k := ChatKey{of, l.id.Subject, NoticeKey, what}
 	err = l.update(ctx, Key{Chat: strings.Join([]string{k.User, k.Text}, " ")}, func(tx Tx) error {
@@ -149,8 +149,8 @@ func (l Lists) claim(ctx context.Context, of, what string, within time.Duration)
 	return earlier, nil
 }
 
-// hear notes the write in its conversation's chat, and returns the topic for a list that begins. It saves the chat
-// before the list, so that watchers are told of both at once. A new chat for which there is no room is not saved.
+// hear notes the write in its conversation's chat. If the write begins a list, hear returns the list's topic. It saves
+// the chat before the list, so that watchers receive both at once. It does not save a new chat if the store is full.
 func (a *attempt) hear(ctx context.Context, begins bool) (topic string, err error) {
 	who := a.Conversation
 	if who.Key == "" || a.Writer.Person {
@@ -185,9 +185,9 @@ func (a *attempt) hear(ctx context.Context, begins bool) (topic string, err erro
 	return topic, err
 }
 
-// Bind makes a list current in the chat of a conversation, at its newest revision, because a
-// plugin of the host says that the chat wrote it. It returns [ErrNotFound] unless the chat, or
-// another chat of the same user, knows the list.
+// Bind makes a list current in the chat of a conversation, as seen at its newest revision, because a plugin of the host
+// says that the chat wrote it. It returns [ErrNotFound] unless the chat, or another chat of the same user, knows the
+// list.
 func (l Lists) Bind(ctx context.Context, c Conversation, list string) error {
 	c = l.Own(c)
 	on, err := l.board.store.SeenOn(ctx, l.id.Principal, list)

@@ -16,14 +16,14 @@ import (
 // CandidateAge is how long after a list's last change a conversation may continue it by a guess (see isCertain).
 const CandidateAge = 7 * 24 * time.Hour
 
-// maxCandidates limits the lists with which a write is compared: those that its conversation held, and candidates.
+// maxCandidates limits the lists with which a write is compared: both its conversation's earlier lists and candidates.
 const maxCandidates = 100
 
-// Target has the conversation of a call, and the parameters of the call that choose its list.
+// Target has the conversation of a call, and those parameters of the call that select a list.
 type Target struct {
 	Conversation Conversation
 	List         string // the id of a list; empty means the list that the conversation holds
-	// Lines are the items of a whole-list write, with View's words; empty, not nil, clears the list. Other calls: nil.
+	// Lines are the items of a whole-list write, in View's words; empty but not nil clears the list. Other calls: nil.
 	Lines  []todo.Line
 	View   todo.View
 	Item   string // the id of the item that the call changes; empty in other calls
@@ -50,19 +50,19 @@ type attempt struct {
 	taken   []Seen        // what the chat that is taken over has seen
 	current todo.Snapshot // the list that the conversation holds; revision 0 for none
 	list    todo.Snapshot // the list that the call means; revision 0 for none
-	// shown is the revision of list that the caller's agent was last shown or, if a conversation that is not
-	// certain continues the list, that any agent was last shown. Revision 0: choose did not read it.
+	// shown is the revision of the list that the caller's agent was last shown or, if an uncertain conversation
+	// continues the list, that any agent was last shown. Its revision is 0 if choose did not read it.
 	shown     todo.Snapshot
 	begins    bool // the write begins the conversation's next list
-	mends     bool // the newest revision is damaged, and list is one before it
-	putsAway  bool // the write gives up the current list, which is open
+	mends     bool // the newest revision of the list is damaged, and an earlier one is used
+	putsAway  bool // the write archives the current list, which is open
 	continues bool // the list is from an earlier chat or an earlier connection
 
 	branch string // of a list that begins, set by hear
-	left   []Seen // what the chat has seen, after the write, of the list that it leaves, see tellOfLeft
+	left   []Seen // the list that the write leaves, as the chat has seen it after the write; see tellOfLeft
 }
 
-// choose finds the list that the call means; [ErrNotFound] if it names one that its principal does not have.
+// choose finds the list that the call means; [ErrNotFound] if the call names a list that its principal does not have.
 func (a *attempt) choose(ctx context.Context) (err error) {
 	who := a.Conversation
 	a.sent, a.key = todo.Sent{Lines: a.Lines, View: a.View}, Key{a.id.Principal, who.Key, who.Mirrors}
@@ -98,7 +98,7 @@ func (a *attempt) choose(ctx context.Context) (err error) {
 	if a.begins {
 		a.list = todo.Snapshot{}
 	}
-	if a.begins || a.putsAway { // numbers go on: no id may mean two items of one conversation
+	if a.begins || a.putsAway { // item numbers go on: no id may stand for two items of one conversation
 		a.list.LastID = max(a.list.LastID, a.current.LastID)
 	}
 	return nil
@@ -120,7 +120,7 @@ func (a *attempt) takeOver(ctx context.Context) error {
 	return err
 }
 
-// lastGood returns the newest readable revision of a damaged list; the error damaged if there is none.
+// lastGood returns the newest readable revision of a damaged list or, if there is none, the error that is its argument.
 func (a *attempt) lastGood(ctx context.Context, damaged error) (todo.Snapshot, error) {
 	good, err := a.read.History(ctx, a.List, 0, 0)
 	if err != nil || len(good) == 0 {
@@ -130,7 +130,7 @@ func (a *attempt) lastGood(ctx context.Context, damaged error) (todo.Snapshot, e
 	return good[len(good)-1], nil
 }
 
-// chooseBy chooses by what the call names: a list, an item, items to add, or a whole list.
+// chooseBy chooses by the kind of call: it names a list or an item, adds items, reads, or writes a whole list.
 func (a *attempt) chooseBy(ctx context.Context) (err error) {
 	switch {
 	case a.List != "":
@@ -167,7 +167,7 @@ func (a *attempt) seen(list todo.Snapshot) int64 {
 	return -1
 }
 
-// lastShown returns a list as the caller's agent was last shown it, or its newest revision if it never was.
+// lastShown returns the revision of a list that the caller's agent was last shown, or the newest if it was shown none.
 func (a *attempt) lastShown(ctx context.Context, list todo.Snapshot) (todo.Snapshot, error) {
 	return revision(ctx, a.read, list, cmp.Or(max(a.seen(list), 0), list.Revision))
 }
@@ -181,14 +181,14 @@ func (a *attempt) load(ctx context.Context, id string) (todo.Snapshot, error) {
 	return list, err
 }
 
-// isCertain reports whether the key is proof, or this connection serves one chat and wrote the chat's current list.
+// isCertain reports whether the key is proof, or it is not Shared and this process wrote the chat's current list.
 func (a *attempt) isCertain() bool {
 	c := a.Conversation
 	return !c.Hint || !c.Shared && Current(a.known) != "" && a.known[0].Process == a.board.process
 }
 
-// ofConnection returns what a chat has seen. The list that the chat wrote last in this connection is
-// first and current: if two processes serve one chat, each goes on with its own list.
+// ofConnection returns its argument, what a chat has seen, with the list first and current that the chat last wrote in
+// this process. So if two processes serve one chat, each goes on with its own list.
 func (a *attempt) ofConnection(held []Seen) []Seen {
 	mine := slices.IndexFunc(held, func(h Seen) bool { return h.Held > 0 && h.Process == a.board.process })
 	if mine <= 0 {
@@ -201,7 +201,7 @@ func (a *attempt) ofConnection(held []Seen) []Seen {
 	return held
 }
 
-// isElsewhere reports whether a list cannot be meant: an ended sub-agent's, or a mirrored one unless the call mirrors.
+// isElsewhere reports whether no call can mean a list: an ended sub-agent's, or a mirrored one unless the call mirrors.
 func (a *attempt) isElsewhere(s todo.Snapshot) bool {
 	return s.Archived && s.ReplacedBy == "" && s.List.Agent != "" || s.List.Mirrored && !a.Conversation.Mirrors
 }
@@ -248,7 +248,7 @@ func (a *attempt) leave(ctx context.Context) error {
 	return err
 }
 
-// next chooses for a call that adds items: the current list, or a new one if the agent saw all its items completed.
+// next chooses for a call that adds items: the current list, or a new one if there is none or the agent saw it done.
 func (a *attempt) next(ctx context.Context) error {
 	a.begins = a.current.Revision == 0 || a.isElsewhere(a.current)
 	if a.begins && a.current.Revision == 0 { // numbers go on from a list that the agent may continue
@@ -288,8 +288,8 @@ func (a *attempt) guess(ctx context.Context) error {
 	return nil
 }
 
-// withItem chooses the list that has the item: the current list, else the last held one. If these lack it, a call that
-// adds items adds it to the current or a new list; other calls use the only list that earlier sessions left.
+// withItem chooses a list that has the item: the current list, else the last one held. If none has it, a call that adds
+// items uses the current or a new list; other calls use the list that earlier sessions left, if there is only one.
 func (a *attempt) withItem(ctx context.Context) error {
 	if a.isOn(a.current) {
 		return nil
@@ -307,7 +307,7 @@ func (a *attempt) withItem(ctx context.Context) error {
 	if err != nil || len(left) != 1 || !a.isOn(left[0]) {
 		return err
 	}
-	isOther := func(i todo.Item) bool { return todo.ItemNumber(i.ID) <= left[0].LastID } // either list may have the id
+	isOther := func(i todo.Item) bool { return todo.ItemNumber(i.ID) <= left[0].LastID } // the id may be of either list
 	if !slices.ContainsFunc(a.current.Items, isOther) {
 		a.list, a.continues = left[0], a.current.Revision == 0
 	}
@@ -320,9 +320,9 @@ func (a *attempt) isOn(list todo.Snapshot) bool {
 	return ok
 }
 
-// leftBehind returns the open lists that a conversation known by a Hint may have written in an earlier
-// session, the last changed first, and at most as many as the number most. They have the same client
-// and folder, are not of another chat of the host, and are not held by an agent that is here.
+// leftBehind returns the open lists that a conversation known by a Hint may have written in an earlier session, the
+// last changed first, up to the limit most. These have the same client and folder, are not of another chat of the host,
+// and are not held by an agent that is here.
 func (a *attempt) leftBehind(ctx context.Context, most int) (left []todo.Snapshot, err error) {
 	who := a.Conversation
 	if !who.Hint || who.Workspace == "" || who.Client == "" {
@@ -352,9 +352,9 @@ func (a *attempt) candidates(ctx context.Context) ([]todo.Snapshot, error) {
 	}), err
 }
 
-// Left returns the newest open list that an earlier session of the same client left in the folder
-// of a conversation. It returns revision 0 if there is none, if the conversation's key is proof, or
-// if the conversation has held a list with another id than the parameter but.
+// Left returns the newest open list that an earlier session of the same client left in the folder of a conversation. It
+// returns revision 0 if there is none, if the conversation's key is proof, or if the conversation has held any list
+// except the one whose id is the last argument.
 func (l Lists) Left(ctx context.Context, t Target, but string) (todo.Snapshot, error) {
 	a, err := l.choose(ctx, t)
 	if PassOver(err) != nil {
@@ -367,11 +367,11 @@ func (l Lists) Left(ctx context.Context, t Target, but string) (todo.Snapshot, e
 	return append(left, todo.Snapshot{})[0], err
 }
 
-// ownLists yields up to maxCandidates lists that the conversation holds or held, last current first, until an error.
+// ownLists yields up to maxCandidates lists that the conversation holds or held, the last held first, until an error.
 func (a *attempt) ownLists(ctx context.Context) iter.Seq2[todo.Snapshot, error] {
 	return func(yield func(todo.Snapshot, error) bool) {
 		for _, c := range a.known[:min(len(a.known), maxCandidates)] {
-			if c.Held == 0 || a.Conversation.Name != "" { // a name has one list
+			if c.Held == 0 || a.Conversation.Name != "" { // with a Name there is only the current list
 				return
 			}
 			list, err := a.load(ctx, c.List)
@@ -460,8 +460,8 @@ func (a *attempt) compare(ctx context.Context, l todo.Snapshot, most int) (int, 
 }
 
 // mayContinue reports whether the caller may go on with a list by writing it again. The list must be open; it may be
-// archived only if another list replaced it. A certain conversation does not continue its current list. Another
-// conversation continues only a list that changed within [CandidateAge] and is not another chat's.
+// archived only if another list replaced it. A certain conversation does not continue its current list. An uncertain
+// one continues only a list that changed within [CandidateAge] and is not another chat's.
 func (a *attempt) mayContinue(l todo.Snapshot) bool {
 	if !l.Open() || l.Archived && l.ReplacedBy == "" || a.isElsewhere(l) {
 		return false
@@ -472,14 +472,14 @@ func (a *attempt) mayContinue(l todo.Snapshot) bool {
 	return a.mayBeOf(l) && a.board.now().Sub(l.Updated) <= CandidateAge
 }
 
-// mayBeOf reports whether a list may belong to the calling agent: to no other sub-agent or chat, and not isElsewhere.
+// mayBeOf reports whether a list may be the calling agent's: of no other sub-agent or chat, and isElsewhere is false.
 func (a *attempt) mayBeOf(l todo.Snapshot) bool {
 	chat := a.Conversation.Chat
 	otherChat := chat != "" && l.List.Chat != "" && chat != l.List.Chat
 	return a.Conversation.Agent == l.List.Agent && !otherChat && !a.isElsewhere(l)
 }
 
-// isFree reports whether the caller held a list (in this connection, unless Shared), or no chat that is here holds it.
+// isFree reports whether the caller held a list (in this process, unless Shared), or no chat that is here may hold it.
 func (a *attempt) isFree(ctx context.Context, list todo.List) (bool, error) {
 	isMine := func(s Seen) bool {
 		return s.List == list.ID && s.Held > 0 && (a.Conversation.Shared || s.Process == a.board.process)
@@ -509,9 +509,9 @@ func revision(ctx context.Context, read Reader, newest todo.Snapshot, revision i
 	return append(found, newest)[0], err
 }
 
-// shownToAgents returns the newest revision of a list that any agent was shown, or the first kept
-// one after it. If no chat has seen one, it returns the last revision that no person wrote, or a
-// list without items if people wrote all of them.
+// shownToAgents returns the newest revision of a list that any agent was shown, or the first kept one after it. If no
+// agent was shown any, it returns the last revision that no person wrote, or a list without items if people wrote all
+// revisions.
 func shownToAgents(ctx context.Context, read Reader, l todo.Snapshot, on []Seen) (todo.Snapshot, error) {
 	seen := int64(0)
 	for _, c := range on {

@@ -9,7 +9,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Edit makes a person's edit. It returns errors of [Lists.Apply], [todo.Edit.Clean] and [todo.ErrItemGone].
+// Edit makes a person's edit. It returns the errors of [Lists.Apply] and [todo.Edit.Clean], or [todo.ErrItemGone].
 func (l Lists) Edit(ctx context.Context, list string, e todo.Edit, by todo.Writer) (Outcome, error) {
 	e, err := e.Clean()
 	if err != nil {
@@ -57,12 +57,12 @@ func (l Lists) Edit(ctx context.Context, list string, e todo.Edit, by todo.Write
 }
 
 // InTurn reports whether items of a list may wait for the end of its agent's turn: the host's hooks say that a turn is
-// under way, and will report its end. It is false for mirrored lists, and sub-agents', whose end no item can delay.
+// under way, and will report its end. It is false for mirrored lists, and sub-agents', whose end items cannot delay.
 func (l Lists) InTurn(ctx context.Context, s todo.Snapshot) (bool, error) {
 	return l.isInTurn(ctx, l.board.store, s)
 }
 
-// isInTurn is [Lists.InTurn] that reads from r, as in a transaction.
+// isInTurn is [Lists.InTurn] with the reader to use, which may be a transaction.
 func (l Lists) isInTurn(ctx context.Context, r Reader, s todo.Snapshot) (bool, error) {
 	if s.List.Agent != "" || s.List.Mirrored {
 		return false, nil
@@ -74,14 +74,14 @@ func (l Lists) isInTurn(ctx context.Context, r Reader, s todo.Snapshot) (bool, e
 	return anyChat(ctx, r, on, func(s Seen) bool { return s.Current }, func(c todo.Chat) bool { return c.Doing.InTurn() && l.board.isHere(c) })
 }
 
-// undoing returns the change that calls [todo.Draft.Undo]; [ErrNotFound] if there is no such list or revision.
+// undoing returns a change back from revision seen to from, by [todo.Draft.Undo]; [ErrNotFound] if one is missing.
 func (l Lists) undoing(ctx context.Context, list string, from, seen int64) (todo.Change, error) {
 	old, err := l.Load(ctx, list, from)
 	saw, failed := l.Load(ctx, list, seen)
 	return func(d *todo.Draft) error { d.Undo(old, saw); return nil }, cmp.Or(err, failed)
 }
 
-// hasDue reports whether items wait for the end of a turn although it has ended, or no turn is known to be under way.
+// hasDue reports whether items wait for the end of a turn, and that turn has ended or none is known to be under way.
 func (a *attempt) hasDue(ctx context.Context, ended bool) (bool, error) {
 	if len(a.list.Later) == 0 || ended {
 		return len(a.list.Later) > 0, nil
@@ -90,7 +90,7 @@ func (a *attempt) hasDue(ctx context.Context, ended bool) (bool, error) {
 	return !isInTurn, err
 }
 
-// release adds the items that waited for the end of a turn to the list if they are due, as a person's edit.
+// release moves items that waited for the end of a turn into the list, if that is due, as a person's edit.
 func (a *attempt) release(ctx context.Context, ended bool) error {
 	isDue, err := a.hasDue(ctx, ended)
 	if err != nil || !isDue {
@@ -113,10 +113,10 @@ func (a *attempt) release(ctx context.Context, ended bool) error {
 	return err
 }
 
-// News returns the list that a target means, and what others changed in it since the
-// conversation's agent last saw it. It notes that the agent has seen these changes, so that none is
-// told twice; without changes it writes nothing. It moves items that waited for the end of a turn to
-// the list if ended is true or no turn is known. It returns [ErrNotFound] when there is no list.
+// News returns the list that a target means, and what others changed in it since the conversation's agent last saw it.
+// It notes that the agent has seen these changes, so that none is told twice; without changes it writes nothing. If
+// ended is true, or no turn is known to be under way, it moves items that waited for the end of a turn into the list.
+// It returns [ErrNotFound] when there is no list.
 func (l Lists) News(ctx context.Context, t Target, ended bool) (list todo.Snapshot, news todo.Report, err error) {
 	a, err := l.choose(ctx, t)
 	if err != nil || l.id.ReadOnly {
@@ -151,7 +151,7 @@ func (l Lists) News(ctx context.Context, t Target, ended bool) (list todo.Snapsh
 	return list, news, err
 }
 
-// PassOver returns an error unless it is an [ErrNotFound].
+// PassOver returns an error unchanged, but nil for an [ErrNotFound].
 func PassOver(err error) error {
 	if errors.Is(err, ErrNotFound) {
 		return nil

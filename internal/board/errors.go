@@ -14,7 +14,7 @@ var (
 	ErrNotFound        = errors.New("no such list") // no such list or revision, or another principal's
 	ErrOperationReused = errors.New("operation id already used for a different write")
 	ErrCorrupt         = errors.New("store is damaged")
-	ErrDamaged         = fmt.Errorf("%w", ErrCorrupt)    // one row is damaged: a read of several returns the others
+	ErrDamaged         = fmt.Errorf("%w", ErrCorrupt)    // one row is damaged: a read of several skips it
 	ErrTooManyLists    = errors.New("too many lists")    // of a principal, or begun by a chat, see [Keep]
 	ErrStoreFull       = errors.New("the store is full") // see [Keep]
 	ErrReadOnly        = errors.New("these lists may only be read")
@@ -24,7 +24,7 @@ var (
 	ErrUnknownOutcome = errors.New("outcome unknown, safe to repeat")
 	// ErrEarlier: the store is of an earlier version. A server upgrades it when it starts.
 	ErrEarlier = errors.New("an earlier todo-mcp wrote the store: restart your client, which upgrades it")
-	// ErrTooNew: the store is of a newer version, perhaps since it was opened.
+	// ErrTooNew: a newer version has upgraded the store, perhaps after it was opened.
 	ErrTooNew = errors.New("a newer todo-mcp has upgraded the store: restart your client with that todo-mcp")
 )
 
@@ -57,7 +57,7 @@ const (
 	KindFailed    Kind = "failed"    // any other
 )
 
-// KindOf returns the kind of an error. Of several wrapped errors, the one that says most of a write's outcome counts.
+// KindOf returns the kind of an error. If it wraps several, the one that says most about a write's outcome counts.
 func KindOf(err error) Kind {
 	if err == nil {
 		return KindNone

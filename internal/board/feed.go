@@ -57,7 +57,7 @@ func (f *feed) end() {
 	f.running.Wait()
 }
 
-// deliver delivers a snapshot to the followers of calls if toCalls is true, else of revisions, that want it.
+// deliver delivers a snapshot to the followers that want it: followers of calls if toCalls is true, else of revisions.
 func (f *feed) deliver(s todo.Snapshot, toCalls bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -77,9 +77,9 @@ func (f *feed) watch(seq int64) {
 	})
 }
 
-// pull delivers what was saved after a Seq, and returns the Seq up to which it has read. If the Seq is not known,
-// watchers get the newest snapshot of every list, as they may have missed it. Followers of calls then get nothing:
-// they would take each snapshot for a new call (docs/spec/variants.md W2).
+// pull delivers what was saved after the Seq from, and returns the Seq up to which it has read. If from is unknownSeq,
+// followers of revisions get the newest snapshot of every list, as they may have missed it. Followers of calls get
+// nothing: they would take each snapshot for a new call (docs/spec/variants.md W2).
 func (f *feed) pull(from int64) (to int64, err error) {
 	ctx := f.open
 	if to, err = f.store.Position(ctx); err != nil || to == from {
@@ -110,9 +110,9 @@ func (f *feed) pull(from int64) (to int64, err error) {
 	return to, nil
 }
 
-// standOtherwise returns snapshots for each chat with a Seq greater than after and at most to: the lists that it
-// holds, with Stood set, except lists that were saved after the chat. A main agent's chat without an open list is
-// returned as [todo.Chat.AsList], if its end or its agent's activity is known.
+// standOtherwise returns snapshots for the chats with a Seq in (after, to]: the lists that each of them holds, with
+// Stood set, except lists that were saved after the chat. A main agent's chat without an open list is returned as
+// [todo.Chat.AsList], if its end or its agent's activity is known.
 func (f *feed) standOtherwise(ctx context.Context, after, to int64) (stands []todo.Snapshot, err error) {
 	chats, err := f.store.Chats(ctx, ChatQuery{AfterSeq: after})
 	for _, c := range chats {

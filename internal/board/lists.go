@@ -195,7 +195,7 @@ func (l Lists) Show(ctx context.Context, t Target) (todo.Snapshot, error) {
 	return a.list, err
 }
 
-// Look notes that a person looked at a list, so that it is not removed by its age. It ignores errors, and takes a second at most.
+// Look notes within a second that a person looked at a list, so that its age does not remove it. It ignores errors.
 func (l Lists) Look(ctx context.Context, s todo.Snapshot) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -220,13 +220,13 @@ func (l Lists) SetCurrent(ctx context.Context, c Conversation, s todo.Snapshot) 
 	return err
 }
 
-// Archive puts a list away, see [todo.Snapshot.Archived].
+// Archive archives a list, see [todo.Snapshot.Archived].
 func (l Lists) Archive(ctx context.Context, list string, w todo.Writer) (Outcome, error) {
 	change := func(d *todo.Draft) error { d.Archive(true, ""); return nil }
 	return l.Apply(ctx, Write{Target: Target{List: list, deleted: true}, Writer: w, Change: change})
 }
 
-// Purge removes lists with all revisions, and returns how many, also beside an error. Watchers see them as deleted.
+// Purge removes lists with all revisions, and returns how many it removed, also on error. Watchers see them as deleted.
 func (l Lists) Purge(ctx context.Context, by todo.Writer, lists ...string) (n int, err error) {
 	for _, list := range lists {
 		_, err := l.load(ctx, list, 0)
@@ -265,9 +265,9 @@ func (l Lists) Purge(ctx context.Context, by todo.Writer, lists ...string) (n in
 const purgeBatch = 50
 
 // Watch returns a follower of the revisions of the lists for which want returns true (nil: every list). It receives the
-// newest snapshot of each list that is saved from now on, and of each whose agents begin to do something else, see
-// [todo.Snapshot.Stood]. A caller that also needs earlier snapshots reads them after this call. want is called
-// with each snapshot in the order of the store, and must not block. The follower must be closed.
+// newest snapshot of each list that is saved from now on, and of each list whose agents begin to do something else, see
+// [todo.Snapshot.Stood]. A caller that also needs earlier snapshots reads them after this call. want is called with
+// each snapshot in the order of the store, and must not block. The follower must be closed.
 func (l Lists) Watch(want func(todo.Snapshot) bool) *Follower {
 	return l.board.feed.follow(false, func(s todo.Snapshot) bool { return l.owns(s) && (want == nil || want(s)) })
 }
@@ -313,7 +313,7 @@ func (l Lists) During(ctx context.Context, from, to time.Time, with todo.Changed
 	return err
 }
 
-// Said searches lists, which may be excerpts, for a text. It returns, by list id, the last place of the text.
+// Said searches lists, which may be excerpts, for a text. It returns, by list id, where each list had the text last.
 func (l Lists) Said(ctx context.Context, text string, lists ...todo.Snapshot) (map[string]todo.Said, error) {
 	said, newest, seqs := make(map[string]todo.Said), make(map[string]int64, len(lists)), make([]int64, 0, len(lists))
 	for _, s := range lists {

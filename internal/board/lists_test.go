@@ -16,7 +16,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Purge removes more lists than one transaction does, and none if an id is unknown.
+// Purge removes more lists than fit in one transaction, but none if one id is unknown.
 func TestPurgeMany(t *testing.T) {
 	d := newDesk(t)
 	ids := []string{"unknown"}
@@ -223,7 +223,7 @@ func TestAWriteAfterManyEditsOfAPerson(t *testing.T) {
 	}
 }
 
-// What an agent read through one board counts for its next write through another, and is stored once.
+// A revision that an agent read through one board counts as seen when it writes through another, and is stored once.
 func TestWhatWasReadIsStored(t *testing.T) {
 	store := &counter{Store: storetest.NewMemory()}
 	one, other := newBoard(t, store), newBoard(t, store)
@@ -261,8 +261,8 @@ func TestARefusedWriteStoresNothing(t *testing.T) {
 	}
 }
 
-// For a few open lists, States reads the holders of these; for many, the holders of any list.
-// WithChats reads the chats once, for their rows and for the states.
+// For a few open lists, States reads the holders of each; for many, the holders of all lists. WithChats reads the chats
+// once, for their rows and for the states.
 func TestStatesAskForOpenLists(t *testing.T) {
 	for _, open := range []int{3, 40} {
 		store := &counter{Store: storetest.NewMemory()}
@@ -325,7 +325,7 @@ func TestListsLeftAreReadUntilItIsKnown(t *testing.T) {
 type counter struct {
 	board.Store
 	chats                  []string
-	all, on, many          int    // reads of the holders of any list, of one list, and of many chats
+	all, on, many          int    // reads of the holders of all lists, of the holders of one list, and of many chats
 	own                    string // the id of a list
 	updates, reads, others int    // others are the reads of any list but own
 	stored                 int    // snapshots, and what chats have seen
@@ -450,8 +450,8 @@ func TestOwnTextsAreFoundFirst(t *testing.T) {
 	}
 }
 
-// The cost of a plan grows in proportion to its steps: no line is compared with every item, which
-// would allocate. Each "c:old*" of a scene stands for that many items.
+// The cost of a plan grows in proportion to its steps: no line is compared with every item, which would allocate. In a
+// scene, "c:old*" stands for one item per step.
 func TestLargeWrites(t *testing.T) {
 	for name, scene := range map[string]string{
 		"a finished plan after a finished one":     "a = proof\na writes c:old*\na writes c:new*",

@@ -11,13 +11,13 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// States returns how lists stand, by id.
+// States returns how lists stand, by list id.
 func (l Lists) States(ctx context.Context, lists ...todo.Snapshot) (map[string]todo.Standing, error) {
 	return l.attendance(lists, nil).states(ctx, lists)
 }
 
-// WithChats adds to lists, as [todo.Chat.AsList], the chats of the identity's own user that are shown as lists, see
-// hasRow, and returns how all of them stand. The chats become the Parent of lists of their sub-agents.
+// WithChats adds to lists the chats of the identity's own user that are shown as lists ([todo.Chat.AsList], see
+// hasRow), and returns how all of these stand. Such a chat becomes the Parent of its sub-agents' lists.
 func (l Lists) WithChats(ctx context.Context, lists []todo.Snapshot) (all []todo.Snapshot, states map[string]todo.Standing, err error) {
 	q := ChatQuery{UsedSince: l.board.now().Add(-chatAge)}
 	if !l.all {
@@ -158,7 +158,7 @@ func (a *attendance) attend(ctx context.Context, s todo.Snapshot) (agent todo.Ag
 			agent = agent.And(chat)
 		}
 	}
-	// A key that several chats share has one current list: that of the chat which wrote last.
+	// A key that several chats share has one current list; its other lists count as held for sharedRest after a write.
 	if err == nil && !agent.Here && todo.IsSeveral(s.List.Conversation) && a.lists.board.now().Sub(s.Worked) <= sharedRest {
 		var chat todo.Chat
 		chat, err = a.chat(ctx, s.List.Principal, s.List.Conversation)
@@ -181,7 +181,7 @@ func (a *attendance) readAll(ctx context.Context, of string) error {
 	return err
 }
 
-// chat reads a chat of a principal, once; unless few is set, with all others of the principal used within chatAge.
+// chat reads a chat of a principal once: alone if few is set, else with all of the principal's used within chatAge.
 func (a *attendance) chat(ctx context.Context, of, id string) (c todo.Chat, err error) {
 	c, known := a.chats[id]
 	if !known && !a.few && !a.knows[of] {
@@ -203,7 +203,7 @@ func (a *attendance) chat(ctx context.Context, of, id string) (c todo.Chat, err 
 	return c, err
 }
 
-// alive returns the function that [todo.Chat.IsHere] needs. For ids of todo-mcp it calls server, like [Store.Alive].
+// alive returns the function for [todo.Chat.IsHere]. For processes of todo-mcp it calls its argument, e.g. Store.Alive.
 func alive(server func(process string) bool) func(process string) (is, isKnown bool) {
 	return func(id string) (is, isKnown bool) {
 		if host, isHost := strings.CutPrefix(id, todo.HostProcess); isHost {
@@ -218,7 +218,7 @@ func (b *Board) isHere(c todo.Chat) bool { return c.IsHere(b.now(), alive(b.isAl
 
 func (b *Board) isAlive(process string) bool { return process == b.process || b.store.Alive(process) }
 
-// anyChat reports whether is(chat) is true for the chat of an entry of on. It skips entries for which counts is false.
+// anyChat reports whether on has an entry s such that counts(s) is true, and is(c) is true for the chat c of s.
 func anyChat(ctx context.Context, r Reader, on []Seen, counts func(Seen) bool, is func(todo.Chat) bool) (bool, error) {
 	for _, s := range on {
 		if !counts(s) {
@@ -231,13 +231,13 @@ func anyChat(ctx context.Context, r Reader, on []Seen, counts func(Seen) bool, i
 	return false, nil
 }
 
-// IsHeld reports whether a chat that is here holds a list. on has all [Seen] of the list; server
-// works like [Store.Alive].
+// IsHeld reports whether a chat that is here holds a list. The argument on has every [Seen] of the list; server is
+// [Store.Alive], or works like it.
 func IsHeld(ctx context.Context, r Reader, on []Seen, now time.Time, server func(process string) bool) (bool, error) {
 	return anyChat(ctx, r, on, Seen.holds, func(c todo.Chat) bool { return c.IsHere(now, alive(server)) })
 }
 
-// holds reports whether a list may be a chat's current one. If chats share the key, any list that it held may be.
+// holds reports whether the list may be the chat's current one: it is or, if several chats share the key, ever was.
 func (s Seen) holds() bool { return s.Current || s.Held > 0 && todo.IsSeveral(s.Chat) }
 
 // here returns the process that serves c: the host if c is detached, else this process, which it registers by Attend.
@@ -256,19 +256,19 @@ func (l Lists) here(c Conversation) (h todo.Here) {
 	return h
 }
 
-// Stay notes that a chat is connected although it makes no call now. It makes no chat.
+// Stay notes that a chat is connected although it makes no call now. It does nothing if there is no chat.
 func (l Lists) Stay(ctx context.Context, c Conversation) error {
 	here := l.here(c)
 	return l.hearKnown(ctx, c, func(c *todo.Chat, _ time.Time) { c.Serve(here) })
 }
 
-// Leave notes that a chat is no longer connected. The chat keeps its lists. It makes no chat.
+// Leave notes that a chat is no longer connected. The chat keeps its lists. It does nothing if there is no chat.
 func (l Lists) Leave(ctx context.Context, c Conversation) error {
 	process := l.here(c).Process
 	return l.hearKnown(ctx, c, func(c *todo.Chat, at time.Time) { c.Leave(process, at) })
 }
 
-// hearKnown is [Lists.Hear] of a chat that exists.
+// hearKnown is [Lists.Hear] for a chat that exists; else, or if the identity may only read, it does nothing.
 func (l Lists) hearKnown(ctx context.Context, c Conversation, heard func(c *todo.Chat, at time.Time)) error {
 	if l.id.ReadOnly || c.Key == "" {
 		return nil
@@ -280,7 +280,7 @@ func (l Lists) hearKnown(ctx context.Context, c Conversation, heard func(c *todo
 	return err
 }
 
-// ChatAsList returns a chat of the identity's user as a list, Deleted if [Lists.WithChats] leaves it out.
+// ChatAsList returns a chat of the identity's user as a list, with Deleted set if [Lists.WithChats] leaves it out.
 func (l Lists) ChatAsList(ctx context.Context, id string) (todo.Snapshot, error) {
 	c, err := l.board.store.Chat(ctx, id)
 	if err != nil || c.ID == "" || !l.all && !l.has(c) {

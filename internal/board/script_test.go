@@ -36,7 +36,7 @@ type script struct {
 // TestChatScripts plays the scenes in testdata ([chattest.Scene]) (T5, H2, BAD-INPUT 106, 57). Commands:
 //
 //	a b = proof               two conversations with a key each
-//	a = hint p2 chat=x        one in process p2; its key may later mean another chat
+//	a = hint p2 chat=x        a conversation in process p2; its key may later mean another chat
 //	a writes i:A p:B/Doing    a write of a whole list: a plan in short form, with active texts
 //	a adds C @1               adds an item, to list 1 instead of the chat's own
 //	person text 1.2 Z @3      an edit of list 1, or of its item 2, by a person who saw its revision

@@ -10,24 +10,24 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Conversation is who calls, as far as known: one agent in one chat, or several that cannot be told apart.
+// Conversation is the caller, as far as known: one agent in one chat, or several agents that cannot be distinguished.
 type Conversation struct {
-	// Key identifies the chat among those of its principal and user: with its kind as a prefix ("session:…",
-	// "process:…"), or as the chat's id. It is empty for a person, or a command that names its list.
+	// Key identifies the chat among those of its principal and user. It begins with its kind ("session:…",
+	// "process:…"), or is the chat's id. It is empty for a person, or a command that names its list.
 	Key     string
-	Mirrors bool // true for calls of the host's own todo tool, where the chat has another list than in our tools
+	Mirrors bool // true for calls of the host's own todo tool, where the chat has a list apart from that in our tools
 	// Parent is the key of the main agent's chat, and Agent the sub-agent's name; both are empty for a main agent.
 	Parent, Agent string
-	// Takes is the process key that stood for the chat before its id was known; it is the key of an earlier chat. If
+	// Takes is the process key that calls had before this chat's id was known: another, earlier chat in the store. If
 	// this chat has held no list, it takes over what the earlier chat has seen, unless that chat has an id of the host.
 	Takes string
-	Chat  string // the host's own id; empty if not known. Lists of chats with different ids are never mixed up
+	Chat  string // the chat's id at the host; empty if not known. Lists of chats with different ids are never mixed up
 	Name  string // the name of the list that the user chose as the current one of the conversation; empty for none
 	// Hint is true when the key may stand for another chat than before. Then the conversation is certain only
 	// once it has written in this process, and never if it is Shared (docs/spec/architecture.md, "Who is calling").
 	Hint   bool
 	Shared bool          // several chats may have the key at the same time
-	Lasts  time.Duration // how long after a call the conversation counts as present; 0 is while its process is alive
+	Lasts  time.Duration // how long after a call the conversation counts as present; 0: while its process lives
 	// Detached is true if each call is made by a process of its own, as commands and hooks are. It needs Lasts.
 	Detached bool
 	Host     string // if Detached, the id of the host's process, see [todo.HostProcess]; empty if not known
@@ -44,20 +44,20 @@ func (l Lists) Own(c Conversation) Conversation {
 		}
 	}
 	if c.Workspace = todo.Folder(c.Workspace); len(c.Workspace) > todo.MaxWorkspace {
-		c.Workspace = strings.ToValidUTF8(c.Workspace[:todo.MaxWorkspace], "") // half a rune at the end
+		c.Workspace = strings.ToValidUTF8(c.Workspace[:todo.MaxWorkspace], "") // drops half a rune at the end
 	}
 	return c
 }
 
-// Key identifies the chat of a [Seen], and the kind of todo tool that its list is in: ours, or the host's own.
+// Key identifies the chat of a [Seen], and which todo tool its list is in: ours, or the host's own.
 type Key struct {
 	Principal string
 	Chat      string // its id, or [todo.PersonChat]
 	Mirrors   bool   // true for lists in the host's own todo tool
 }
 
-// AllPrincipals is in the key of an update that may change rows of every principal: no other update runs beside it.
-// No principal has this name.
+// AllPrincipals is the Principal of the key of an update that may change rows of every principal: no other update runs
+// beside it. No principal has this name.
 const AllPrincipals = "\x00"
 
 // Seen is what a chat knows of one list.
@@ -65,15 +65,15 @@ type Seen struct {
 	Key
 	List     string // the id of the list
 	Revision int64  // the newest revision that the chat's agent was shown; 0 for none
-	Process  string // the process that showed it, see [Board.Process], or [todo.Detached]; or empty
-	Current  bool   // the list is the chat's current one; storing false does not change that
-	// Held orders the lists of a chat by when they became current, from 1, or is 0 for never; set by the store.
+	Process  string // the process that showed it: [Board.Process], a host's id, [todo.Detached] or empty
+	Current  bool   // the list is the chat's current one; storing false does not reset it
+	// Held numbers a chat's lists in the order in which they became current, from 1; 0 is never. The store sets it.
 	Held int64
 	At   time.Time // when this was used last, UTC, give or take five minutes; set by the store
 }
 
-// See adds s to all, the entries of a chat. after begins with the list that became current last. stored is s as it is
-// to be stored: its Revision never decreases, and its Process stays if s has none. All stores use See.
+// See adds s to all, the entries of a chat. It returns the entries, the highest Held first, and s as the store has to
+// store it: its Revision never decreases, and its Process stays if s has none. All stores use See.
 func See(all []Seen, s Seen, at time.Time) (after []Seen, stored Seen) {
 	var old Seen
 	last := s.Held

@@ -36,11 +36,11 @@ type Reader interface {
 type Tx interface {
 	Reader
 
-	// Save stores next as the revision after next.Revision-1, which the transaction has read, and returns it
-	// with Seq set. A list begins with revision 1; an imported list may begin with any number, if the transaction
-	// has read that the list does not exist. Only the first save of a list stores next.List. If the newest revision is
-	// damaged, next is stored after it, whatever its number. Save returns [ErrTooManyLists] or [ErrStoreFull]
-	// when there is no room: the function has to return that error.
+	// Save stores next as the revision after next.Revision-1, which the transaction has read, and returns it with Seq
+	// set. A list begins with revision 1; an imported list may begin with any number, if the transaction has read that
+	// the list does not exist. Only the first save of a list stores next.List. If the newest revision is damaged, Save
+	// ignores next.Revision and stores next after it. Save returns [ErrTooManyLists] or [ErrStoreFull] when there is no
+	// room: the function passed to Update must return that error.
 	Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error)
 	// See stores what a chat has seen, as [See] says.
 	See(ctx context.Context, s Seen) error
@@ -50,7 +50,7 @@ type Tx interface {
 	// keeps the [MaxChats] that were used last. For a new chat it returns [ErrStoreFull], as SetKey
 	// does, when no list of the principal can be written any more.
 	SaveChat(ctx context.Context, c todo.Chat) (todo.Chat, error)
-	// SetKey makes a key lead to a chat, or to the time of a notice, until a time. It keeps the newest [MaxKeys] of a
+	// SetKey stores a chat's id, or the time of a notice, under a key until a time. It keeps the newest [MaxKeys] of a
 	// kind and user.
 	SetKey(ctx context.Context, k ChatKey, to string, until time.Time) error
 	// Purge removes a list with all its revisions, what chats have seen of it, and the chats that held
@@ -70,19 +70,18 @@ type Tx interface {
 type Store interface {
 	Reader
 
-	// Update runs change in a transaction and stores all that it saved, or nothing when it returns an
-	// error, which Update returns. Updates with one key run one after the other, in the order of their
-	// calls. change may run more than once, each time in a transaction of its own. It must use the
-	// store only through its Tx and Alive. After an error that wraps [ErrUnknownOutcome] all of it may
-	// have been stored; after any other error nothing was. Update passes on a panic of change.
+	// Update runs change in a transaction and stores all that it saved. If change returns an error, Update stores
+	// nothing and returns that error. Updates with the same key run one after the other, in the order of their calls.
+	// change may run more than once, each time in a transaction of its own. It must use the store only through its Tx
+	// and Alive. After an error that wraps [ErrUnknownOutcome] all of it may have been stored; after any other error
+	// nothing was. Update passes on a panic of change.
 	Update(ctx context.Context, key Key, change func(Tx) error) error
-	// Position reads a Seq such that all saves with a smaller or equal one are readable. A reader that
-	// pages from there with [Query.AfterSeq] and OldestFirst misses no save.
+	// Position reads a Seq such that all saves up to this Seq are readable. A reader that pages from there with
+	// [Query.AfterSeq] and OldestFirst misses no save.
 	Position(ctx context.Context) (int64, error)
-	// Watch calls hint from one goroutine until ctx ends, and then returns nil: once when watching has
-	// begun, soon after any process saves a snapshot, and every few seconds, in case a hint was lost.
-	// Hints are coalesced and never come before the snapshot is readable. It returns [ErrClosed], as
-	// every method does, after Close.
+	// Watch calls hint from one goroutine: once when watching has begun, soon after any process saves a snapshot, and
+	// every few seconds, in case a hint was lost. Hints are coalesced and never come before the snapshot is readable.
+	// Watch returns nil when ctx ends and, as every method does, [ErrClosed] after Close.
 	Watch(ctx context.Context, hint func()) error
 	// Attend makes a process known as alive until it calls leave or ends, in whatever way. If that fails, leave is nil and
 	// the process counts as ended.
@@ -132,14 +131,13 @@ type Query struct {
 	Client    string  // restricts to the lists that this client began
 	Workspace *string // restricts to the lists of one workspace, "" included; nil is any
 	Parent    string  // restricts to the lists of sub-agents under one list
-	// Operation restricts to the one snapshot, of any revision, that an operation id made.
+	// Operation restricts to the one snapshot, of any revision, that a write with this operation id made.
 	Operation string
 	// Excerpt asks for excerpts, which a store reads faster; it has no effect beside Operation or Text.
 	Excerpt bool
-	// Text restricts to lists of which any revision has a text, see [todo.Snapshot.Saying], and finds
-	// the last such revision of each, whole. The other conditions and the order apply to the newest
-	// revision. A store searches all revisions of the lists that pass the other conditions: a caller with
-	// many lists should page by BeforeSeq.
+	// Text restricts to lists of which any revision has a text, see [todo.Snapshot.Saying], and finds the last such
+	// revision of each, in full. The other conditions and the order apply to the newest revision. A store searches all
+	// revisions of the lists that pass the other conditions: a caller with many lists should page by BeforeSeq.
 	Text         string
 	Deleted      bool      // also finds deleted lists
 	UpdatedSince time.Time // restricts to lists updated at that time or later
@@ -158,18 +156,18 @@ type Keep struct {
 	// Lists is how many lists a principal may have, and Begun how many one conversation may begin in a day; 0 is
 	// any number. A save that would begin one more fails with [ErrTooManyLists].
 	Lists, Begun int
-	// Bytes is the size that the store may grow to; 0 is any. A principal who signed in may use a quarter of it.
-	// When [Full] percent of the store or the quarter are in use, no list begins any more; when all is in use, no
-	// list changes. These saves fail with [ErrStoreFull].
+	// Bytes is the size that the store may grow to; 0 is any. A principal who signed in may use a quarter of it. Once
+	// [Full] percent of Bytes or of the quarter are in use, no list can begin; once all is, lists can only be archived
+	// or deleted. Other saves fail with [ErrStoreFull].
 	Bytes     int64
 	Abandoned time.Duration // lists whose last change is this old may be removed to make room; 0 removes none
 	// Finished is the age at which a finished list is removed although there is room, counted from its last change and
-	// from when it came to the store, whichever is later; 0 is never. Lists stay that a person looked at, or that a
-	// chat which is here holds.
+	// from when it came to the store, whichever is later; 0 is never. Lists that a person looked at, or that a chat
+	// which is here holds, stay.
 	Finished time.Duration
 	// Moving is called with a sentence about each step that migrates an older store. If nil, older stores are refused.
 	Moving func(text string)
-	Before func(context.Context) // called as each read and each change of the store begins; nil for nothing
+	Before func(context.Context) // called when a read or a change of the store begins; may be nil
 }
 
 const (
@@ -190,7 +188,7 @@ func (k Keep) CheckLists(n int) error {
 	return nil
 }
 
-// First returns the oldest revision to keep of a list at revision newest.
+// First returns the number of the oldest revision to keep of a list whose newest revision is the argument.
 func (k Keep) First(newest int64) int64 {
 	if k.Revisions <= 0 {
 		return 1

@@ -10,8 +10,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Follower receives snapshots of lists, each as a list changes or as a call of a tool is made. It never delays a writer: if
-// it is slow, some snapshots are dropped before it fetches them.
+// Follower receives snapshots of lists, each as a list changes or as a call of a tool is made. It never delays a
+// writer: if its reader is slow, some snapshots are dropped before Next returns them.
 type Follower struct {
 	feed  *feed
 	want  func(todo.Snapshot) bool
@@ -22,7 +22,7 @@ type Follower struct {
 
 	mu      sync.Mutex
 	came    int                // how many snapshots were kept so far
-	waiting map[string]arrival // the key of a revision is its list, that of a call one of maxWaitingCalls numbers; a later arrival replaces the one with the same key
+	waiting map[string]arrival // revisions by list id, calls by came % maxWaitingCalls; the last of each key
 }
 
 type arrival struct {
@@ -122,9 +122,9 @@ func (l Lists) held(ctx context.Context, principal, list string) (held [][]Seen,
 	return held, err
 }
 
-// Plans returns the ids of the last lists that a conversation held, at most as many as the number most, in
-// the order in which they became current. The conversation is one that held the given list and now holds
-// the newest list; if there is no such conversation, Plans returns the newest list alone.
+// Plans returns the ids of the last lists that a conversation held, up to the limit most, in the order in which they
+// became current. The conversation is one that held the given list and now holds the newest list; if there is no such
+// conversation, Plans returns the newest list alone.
 func (l Lists) Plans(ctx context.Context, list string, newest todo.List, most int) ([]string, error) {
 	held, err := l.held(ctx, newest.Principal, list)
 	var plans []string
@@ -144,7 +144,7 @@ func (l Lists) Plans(ctx context.Context, list string, newest todo.List, most in
 	return plans, err
 }
 
-// Has reports whether a list is in the chain. It adds the list to the chain if its Previous is in it.
+// Has reports whether a list is in the chain. It adds the list to the chain if the list's Previous is in the chain.
 func (c *Chain) Has(l todo.List) bool {
 	if c.wanted == "" || l.Name == c.wanted {
 		return true
@@ -157,7 +157,7 @@ func (c *Chain) Has(l todo.List) bool {
 	return c.ids[l.ID]
 }
 
-// HasParent reports whether a list is a sub-agent's of a list in the chain.
+// HasParent reports whether a list is of a sub-agent whose main list is in the chain.
 func (c *Chain) HasParent(l todo.List) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 type Write struct {
 	Target
 	Writer todo.Writer // the board sets its Process
-	// Operation identifies the write; the board makes an id if it has none. A repeatable one has a digest, too.
+	// Operation identifies the write; if its id is empty, the board makes one. A repeatable write also has a digest.
 	Operation todo.Operation
 	Before    string // another id of the operation, used before the chat was known; empty for none
 	Change    todo.Change
@@ -24,7 +24,7 @@ type Write struct {
 
 // Outcome is the result of a write.
 type Outcome struct {
-	// After is the revision that the write made, or that it made the first time if it is repeated. If it changed
+	// After is the revision that the write made, or that it made the first time if it is repeated. If the write changed
 	// nothing, After is the newest revision; number 0 means that there is no list.
 	After    todo.Snapshot
 	Changed  bool // this write made the revision After
@@ -70,7 +70,7 @@ func (l Lists) Apply(ctx context.Context, w Write) (Outcome, error) {
 	return out, nil
 }
 
-// repeated returns the outcome of the operation of the write if it was applied before.
+// repeated returns the outcome of the write's operation if that was applied before, else the zero Outcome.
 func (a *attempt) repeated(ctx context.Context) (Outcome, error) {
 	found, err := a.tx.Find(ctx, Query{Operation: a.Operation.ID})
 	if err == nil && len(found) == 0 && a.Before != "" {
@@ -86,8 +86,8 @@ func (a *attempt) repeated(ctx context.Context) (Outcome, error) {
 	return Outcome{After: after, Repeated: true, Report: after.Report}, nil
 }
 
-// write applies the change to the revision of the chosen list that the writer was shown, merges it
-// with what others changed since, and reports their changes, also those of a list that it leaves.
+// write applies the change to the revision of the chosen list that the writer was shown, merges it with what others
+// changed since, and reports their changes, also their changes of a list that the write leaves.
 func (a *attempt) write(ctx context.Context, mayBeRepeat bool) (out Outcome, err error) {
 	if mayBeRepeat {
 		if out, err = a.repeated(ctx); err != nil || out.Repeated {
@@ -169,9 +169,9 @@ func (a *attempt) changes(ctx context.Context, shown, newest todo.Snapshot) bool
 	return a.step(ctx, newest.List, &failed).Changes(shown, newest) || failed != nil
 }
 
-// tellOfLeft reports what others changed in the current list, which the write leaves, and sets
-// left for [attempt.see]. It stores nothing: if the write were refused, the store would have to
-// roll that back for all writes that share the transaction.
+// tellOfLeft reports what others changed in the current list, which the write leaves, and sets the field left for
+// [attempt.see]. It stores nothing: if the write were refused, the store would have to roll that back for all writes
+// that share the transaction.
 func (a *attempt) tellOfLeft(ctx context.Context, told *todo.Report) error {
 	if a.seen(a.current) <= 0 || a.Writer.Person {
 		return nil
@@ -276,8 +276,8 @@ func (a *attempt) saveBeside(ctx context.Context, draft *todo.Draft, by todo.Wri
 	return a.tx.Save(ctx, draft.Snapshot(by, todo.Operation{}))
 }
 
-// alsoSubLists makes an edit in those lists of a main list's sub-agents that the edit changes. A deleted main list
-// stays their Parent until its conversation begins the next list.
+// alsoSubLists makes an edit in the lists of a main list's sub-agents, and saves those that it changes. A deleted main
+// list stays their Parent until its conversation begins the next list.
 func (a *attempt) alsoSubLists(ctx context.Context, main todo.List, e todo.Edit) error {
 	subs, err := a.tx.Find(ctx, Query{Principal: &main.Principal, Parent: main.ID, Deleted: e.Do == todo.EditUndelete})
 	for _, sub := range subs {

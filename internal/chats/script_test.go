@@ -182,8 +182,8 @@ const (
 	sessionless = servertest.Sessionless
 )
 
-// host is a program in which chats run: its name in clientInfo, and the members of
-// _meta (a format) and the environment variable that carry a chat's id.
+// host is a program in which chats run: its name in clientInfo, and what carries a chat's id: members of _meta, of
+// which meta is the Printf format, or an environment variable.
 type host struct {
 	name, meta, variable string
 	shares               bool // several chats use one connection, and nothing distinguishes them

@@ -125,9 +125,9 @@ func (s Scene) Setting(key string) string {
 	return m[1]
 }
 
-// Play runs the commands in turn, by calling do, and checks their answers. vars has the value of each
-// "$name"; a command may add names, and an unknown name fails the test. With nil vars, names are plain
-// text. asked is true if an answer stands below the command.
+// Play runs the commands in turn, by calling the function do, and checks their answers. vars has the value of each
+// "$name"; a command may add names, and an unknown name fails the test. With nil vars, names are plain text. asked is
+// true if an answer stands below the command.
 func (s Scene) Play(t testing.TB, vars map[string]string, do func(command string, asked bool) (answer string, refused error)) {
 	t.Helper()
 	parts := strings.Split("\n"+s.text, "\n> ")

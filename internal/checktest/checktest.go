@@ -22,7 +22,7 @@ func Must[T any](value T, err error) func(t testing.TB) T {
 	return func(t testing.TB) T { t.Helper(); Check(t, err); return value }
 }
 
-// Same checks that got equals want. what names the value in the failure.
+// Same checks that got equals want. The argument what names the value in the failure.
 func Same[T comparable](t testing.TB, what any, got, want T) {
 	t.Helper()
 	if got != want {

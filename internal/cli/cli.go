@@ -253,7 +253,7 @@ func tree(env Env, of []command) *cobra.Command {
 	}
 	root.SetFlagErrorFunc(func(node *cobra.Command, err error) error {
 		if wrong := (*flag.InvalidValueError)(nil); errors.As(err, &wrong) {
-			if allowed := allowedValues[wrong.GetFlag().Value.Type()]; allowed != "" { // our own types say so
+			if allowed := allowedValues[wrong.GetFlag().Value.Type()]; allowed != "" { // our types name them
 				err = fmt.Errorf("--%s %q: must be %s", wrong.GetFlag().Name, wrong.GetValue(), allowed)
 			}
 		}

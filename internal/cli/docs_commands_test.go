@@ -31,10 +31,9 @@ func built(t *testing.T) string {
 	return filepath.Dir(program)
 }
 
-// TestDocsCommandsRun runs every command in the pages' blocks of shell with the real program, as their reader would: by
-// a shell, block by block, each in a home folder of its own with two lists in its store. Placeholders in the pages are
-// words in capitals, or addresses; standIns has the values that the test puts in. A command without a rule in
-// [reader.run] fails the test.
+// TestDocsCommandsRun runs every command in the guides' blocks of sh with the real program. A shell runs each block in
+// a home folder of its own, whose store has two lists. Placeholders in the guides are words in capitals, or addresses;
+// standIns replaces them. A command without a rule in [reader.run] fails the test.
 func TestDocsCommandsRun(t *testing.T) {
 	t.Setenv("PATH", filepath.Dir(programtest.Build(t))+string(os.PathListSeparator)+os.Getenv("PATH"))
 	home, served := seededHome(t), t.TempDir()
@@ -92,7 +91,7 @@ func (r reader) standIns() *strings.Replacer {
 	)
 }
 
-// reader runs the commands of a page, in a home folder of its own.
+// reader runs the commands of one block of a page, in a home folder of its own.
 type reader struct {
 	t      *testing.T
 	home   string
@@ -123,7 +122,7 @@ func (r reader) follow(code string) error {
 	return errors.Join(failed...)
 }
 
-// environ returns the variables of the reader's shell. Servers listen on any port.
+// environ returns the variables of the reader's shell. With these, servers listen on any free port.
 func (r reader) environ() []string {
 	return []string{
 		"HOME=" + r.home, "XDG_STATE_HOME=" + filepath.Join(r.home, "state"), "PATH=" + os.Getenv("PATH"),
@@ -163,8 +162,8 @@ func checkedAlone() []string {
 	}
 }
 
-// runProgram runs todo-mcp until it ends. A command that asks, or does not end by itself, runs in a terminal: the test
-// answers yes to all, or presses Ctrl-C once the output shows that the command works.
+// runProgram runs todo-mcp until it ends. A command that asks questions, or does not end by itself, runs in a terminal:
+// the test answers yes to each question, or presses Ctrl-C once the output shows that the command works.
 func (r reader) runProgram(ctx context.Context, args []string) error {
 	if err := checkArguments(args); err != nil {
 		return err
@@ -202,7 +201,7 @@ func execute(file, statement string) error {
 	return errors.Join(err, db.Close())
 }
 
-// follow fails for a command without a rule, one that fails, and one that names something that does not exist.
+// follow returns an error for a command that has no rule, that fails, or that names a missing target, flag or file.
 func TestDocsCommandsAreHeld(t *testing.T) {
 	for _, line := range []string{"curl x", "todo-mcp shwo", "todo-mcp show --nothing", "todo-mcp show 'no such list'", "make nothing", "docker run todo-mcp serve --nothing", "helm install todo packaging/nothing"} {
 		if (reader{t: t, home: t.TempDir()}).follow(line) == nil {

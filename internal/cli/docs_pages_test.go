@@ -40,7 +40,7 @@ type page struct {
 	root   ast.Node
 }
 
-// pages returns the Markdown files whose paths match, ordered by path.
+// pages returns the Markdown files for whose path match is true, ordered by path.
 func pages(t *testing.T, match func(path string) bool) (out []page) {
 	t.Helper()
 	parser := goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser()
@@ -72,7 +72,7 @@ func guides(t *testing.T) []page {
 // isIn reports whether a file is directly in a folder, not in one below it.
 func isIn(path, folder string) bool { return filepath.ToSlash(filepath.Dir(path)) == folder }
 
-// nodes calls see with each node of type N in the page.
+// nodes calls the function see with each node of type N in the page.
 func nodes[N ast.Node](p page, see func(N)) {
 	_ = ast.Walk(p.root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if of, ok := n.(N); ok && entering {
@@ -168,8 +168,8 @@ func (p page) resolve(link string, all []page) (path string, err error) {
 	return path, nil
 }
 
-// Every page of docs begins with what its reader can do afterwards. README's part above its details has at most 80
-// lines of 100 columns, and says how many clients there are, which tools set dependencies, and what `install` writes.
+// Every page of docs begins by saying what its reader can do afterwards. README has at most 80 lines of 100 columns
+// above "## More", with the number of clients and the tools that set dependencies. Its JSON is also in docs/clients.md.
 func TestDocsBeginForTheirReader(t *testing.T) {
 	for _, p := range guides(t) {
 		if _, body, _ := strings.Cut(string(p.source), "\n\n"); isIn(p.path, "docs") && !strings.HasPrefix(body, "After this page you can ") {
@@ -223,7 +223,7 @@ func TestDocsBlocks(t *testing.T) {
 		})
 		for _, b := range p.blocks() {
 			read, known := readers[b.language]
-			if !known && !slices.Contains([]string{"sh", "sql", "caddyfile", "html", "jsx", "dart"}, b.language) { // others run sh, sql (internal/faults), caddyfile (packaging) and the rest (server/api)
+			if !known && !slices.Contains([]string{"sh", "sql", "caddyfile", "html", "jsx", "dart"}, b.language) { // run elsewhere: sh, sql (internal/faults), caddyfile (packaging), the rest (server/api)
 				t.Errorf("%s: a block in %q, which no test reads:\n%s", p.path, b.language, b.code)
 			}
 			var v any
@@ -279,8 +279,7 @@ func flags(t *testing.T) map[string]bool {
 	return names
 }
 
-// checkLine checks the commands of a line as far as that can be done without running
-// them.
+// checkLine checks the commands of a line as far as possible without running them.
 func checkLine(line string) error {
 	plain := strings.NewReplacer("[", `\[`, "#{", `\#{`).Replace(line) // [LIST] and tmux's #{ are no shell syntax
 	file, err := syntax.NewParser().Parse(strings.NewReader(plain), "")
@@ -323,7 +322,7 @@ func check(args []string) error {
 				return err
 			}
 		}
-		if filepath.Base(arg) == "todo-mcp" && (i == 0 || slices.Contains(args[:i], "run")) { // or as an image to run
+		if filepath.Base(arg) == "todo-mcp" && (i == 0 || slices.Contains(args[:i], "run")) { // todo-mcp or its image
 			return checkArguments(args[i+1:])
 		}
 	}
@@ -349,7 +348,7 @@ func checkArguments(args []string) error {
 		return nil
 	}
 	if strings.HasPrefix(args[0], "-") {
-		args = append([]string{"stdio"}, args...) // the default
+		args = append([]string{"stdio"}, args...) // the default command
 	}
 	command, rest, err := root.Find(args)
 	if err != nil || command == root {

@@ -38,7 +38,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// The exit status is 2 for a wrong command line, else 1 for a failure. TodoWrite has no 2.
+// A wrong command line gives exit status 2, any other failure 1. TodoWrite gives 1 for both.
 func TestExitCode(t *testing.T) {
 	dir := t.TempDir()
 	call := programtest.Call{Env: map[string]string{"XDG_STATE_HOME": dir, "XDG_CONFIG_HOME": dir}}

@@ -6,7 +6,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/clients"
 )
 
-// Another program of a known client's maker is not that client.
+// Find does not take another program of the same maker for a known client.
 func TestFind(t *testing.T) {
 	for name, want := range map[string]string{
 		"@cline/core": "cline", "@Cline/cli": "", "OpenAI-mcp": "chatgpt", "openai-agents": "", "somebody": "",

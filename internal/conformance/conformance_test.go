@@ -24,8 +24,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
-// versions are the protocol versions that the suite has scenarios for: three with
-// sessions, the last without.
+// versions are the protocol versions that the suite has scenarios for: three with sessions, the last without.
 var versions = []string{"2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"}
 
 func TestConformance(t *testing.T) {
@@ -99,7 +98,7 @@ type result struct {
 	Message string `json:"errorMessage"`
 }
 
-// passed reports whether a check passed. INFO only tells something, and does not count as a failure.
+// passed reports whether a check passed. INFO is a message only, and does not count as a failure.
 func (r result) passed() bool { return r.Status == "SUCCESS" || r.Status == "INFO" }
 
 func run(t *testing.T, url, version string) (results map[string][]result, passed int) {
@@ -136,7 +135,7 @@ func run(t *testing.T, url, version string) (results map[string][]result, passed
 
 var packages = filepath.Join("..", "..", "testdata", "npm-conformance", "node_modules")
 
-// node returns the path of the Node.js that is pinned with the suite, which may need a newer one than the system's.
+// node returns the path of the Node.js that is pinned with the suite: the suite may need a newer one than the system's.
 func node(t *testing.T) string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(packages, "node-*", "bin", "node"))

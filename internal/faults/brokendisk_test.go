@@ -33,8 +33,8 @@ type diskFault struct {
 	all bool
 }
 
-// sharedMemory reports whether a file is the -shm file, memory that SQLite's processes share. The kernel writes it back
-// at any time, and reports no failure of that.
+// sharedMemory reports whether a file is the -shm file, memory that SQLite's processes share. The kernel writes that
+// memory back at any time, and reports no failed write.
 func sharedMemory(name string) bool { return strings.HasSuffix(name, "-shm") }
 
 func diskFaults() []diskFault {
@@ -183,8 +183,8 @@ type faultClient struct {
 
 type pendingWrite struct{ tool, args, write string }
 
-// fleet is two processes on stdio and one that serves HTTP on one store, each with
-// a client. The first and the last client write the same list.
+// fleet is three processes on one store, each with a client: two on stdio, and one that serves HTTP. The first and the
+// last client write the same list.
 type fleet struct {
 	store     string
 	processes []*process
@@ -200,8 +200,7 @@ func newFleet(path string) *fleet {
 	return f
 }
 
-// start starts the processes, for the first time or again. The client over HTTP goes on
-// with its session.
+// start starts the processes, for the first time or again. The HTTP client keeps its session.
 func (f *fleet) start(t *testing.T) {
 	t.Helper()
 	f.processes = nil
@@ -257,7 +256,7 @@ func writeAll(t *testing.T, clients []*faultClient, out *outcomes, fault diskFau
 }
 
 // repeatUnknown repeats, after the fault, each write whose outcome is unknown, and then makes a new write with each
-// client. All of them must succeed.
+// client. All these writes must succeed.
 func repeatUnknown(t *testing.T, clients []*faultClient, out *outcomes) {
 	t.Helper()
 	for _, c := range clients {
@@ -293,8 +292,8 @@ const (
 
 type readOnly func(t *testing.T) (path string, as *user, set func(on bool))
 
-// BAD-INPUT 50: when files of a store, its folder or the file system become read-only, reads go
-// on; a write is carried out (an open file stays writable) or refused with the reason.
+// BAD-INPUT 50: when a store's files, its folder or its file system become read-only, reads go on; a write is carried
+// out (an open file stays writable) or refused with the reason.
 func TestReadOnly(t *testing.T) {
 	for fault, ways := range map[string]map[string]readOnly{
 		"read-only permissions": {
@@ -423,8 +422,8 @@ func (p permissions) readOnly(t *testing.T) (path string, as *user, set func(on 
 	}
 }
 
-// folderOfAUser returns a folder and a user who owns it and whom permissions bind: nobody if root runs the tests, else
-// the user who runs them (nil).
+// folderOfAUser returns a folder and its owner, whom file permissions bind: the user nobody if root runs the tests,
+// else nil, for the user who runs them.
 func folderOfAUser(t *testing.T) (dir string, as *user) {
 	t.Helper()
 	dir = t.TempDir()

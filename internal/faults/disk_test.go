@@ -34,8 +34,8 @@ type disk struct {
 	fault func(operation) syscall.Errno
 	// syncTakes is how long each sync takes, in nanoseconds.
 	syncTakes atomic.Int64
-	// liesAbout says whether a sync of a file (or folder) is acknowledged without being done, as if the program had
-	// left it out.
+	// liesAbout reports whether syncs of files (of folders, if folder is true) are acknowledged without being done, as
+	// if the program had left them out.
 	liesAbout func(folder bool) bool
 
 	changes int           // how many changes the disk has taken
@@ -89,8 +89,8 @@ type change struct {
 	data   []byte // nil for a change that sets the length to offset
 }
 
-// renaming is a change of a folder's names: the node that each name gets, nil for a removed name. It gets onto the disk
-// as a whole or not at all, as on a file system with a journal.
+// renaming is a change of a folder's names: the node that each name gets, nil for a removed name. A renaming gets onto
+// the disk as a whole or not at all, as on a file system with a journal.
 type renaming map[string]*node
 
 func (d *disk) newNode(mode uint32) *node {
@@ -278,9 +278,9 @@ func (d *disk) move(folder *node, from, to string) syscall.Errno {
 	return d.rename(folder, operation{names, from, n.isFolder()}, renaming{from: nil, to: n})
 }
 
-// luck decides which changes that were not synced survive a power loss.
+// luck decides which unsynced changes survive a power loss.
 type luck struct {
-	// chance is how likely each change got onto the disk by itself: 0 for none.
+	// chance is the least probability with which an unsynced change is on the disk; with 0 none is.
 	chance float64
 	// sector is how many bytes get onto the disk together.
 	sector int64
@@ -291,8 +291,8 @@ func (l luck) String() string {
 	return fmt.Sprintf("%.0f %% of unsynced changes in sectors of %d bytes", 100*l.chance, l.sector)
 }
 
-// afterPowerLoss returns the disk as the machine finds it when it starts again: what was synced, and the other changes
-// that survive by l.
+// afterPowerLoss returns the disk as the machine finds it when it starts again: with the synced changes, and with those
+// unsynced changes that survive by l.
 func (d *disk) afterPowerLoss(l luck) *disk {
 	d.cut()
 	d.mu.Lock()
@@ -328,8 +328,8 @@ func survivor(n *node, l luck, found map[*node]*node) *node {
 	return s
 }
 
-// leave returns the bytes that are left of a file. Each sector, and the length, is as it was at a random moment of its
-// own since the last sync.
+// leave returns the bytes that are left of a file. Each sector, and the length, is as it was at some random moment
+// since the last sync, not the same for all.
 func (l luck) leave(n *node) []byte {
 	moment := func() int {
 		if l.random.Float64() < l.chance {
@@ -377,8 +377,8 @@ func (n *node) copyTo(path string) error {
 	return nil
 }
 
-// mounted is a disk that programs use as a file system. Only other processes may use it: a test that waits for a page
-// of a mapped file would stop its own threads that have to bring the page.
+// mounted is a disk that programs use as a file system. Only other processes may use it: a test that waited for a page
+// of a mapped file would stop its own threads, which have to supply the page.
 type mounted struct {
 	*disk
 	dir    string
@@ -542,7 +542,7 @@ func (i *inode) Rmdir(_ context.Context, name string) syscall.Errno {
 	return i.disk.remove(i.node, name)
 }
 
-// Rename renames within a folder, which is all that a store does.
+// Rename renames within a folder, which is all that a store needs.
 func (i *inode) Rename(_ context.Context, name string, to fs.InodeEmbedder, newName string, flags uint32) syscall.Errno {
 	if to.EmbeddedInode() != i.EmbeddedInode() || flags != 0 {
 		return syscall.EXDEV

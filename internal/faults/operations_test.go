@@ -21,8 +21,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// BAD-INPUT 52: while a server has a store open, a newer program gives the store its version, and later other tables,
-// too: agents, pages and /readyz say so, and no command changes the store.
+// BAD-INPUT 52: while a server has a store open, a newer program raises the store's version, then renames its tables:
+// agents, pages and /readyz report the newer version, and no command changes the store.
 func TestNewerBeside(t *testing.T) {
 	for name, begin := range newStores() {
 		t.Run(name, func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestNewerBeside(t *testing.T) {
 	}
 }
 
-// restrict matches the lines that differ in each dump.
+// restrict matches the lines that differ between two dumps of one database.
 var restrict = regexp.MustCompile(`(?m)^\\(un)?restrict .*`)
 
 // A PostgreSQL account without rights cannot make the schema. With only the rights that docs/operations.md gives,
@@ -118,8 +118,7 @@ func TestLeastRights(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 131: `prune` of thousands of lists while agents write → No write waits longer than a
-// moment
+// BAD-INPUT 131: `prune` of thousands of lists while agents write → No write waits longer than a moment
 func TestPruneInSteps(t *testing.T) {
 	dir := t.TempDir()
 	path, file := filepath.Join(dir, "todo.db"), filepath.Join(dir, "lists.ndjson")
@@ -167,7 +166,7 @@ func TestPruneInSteps(t *testing.T) {
 	}
 }
 
-// A server on PostgreSQL with an audit log has every metric, and every operation of the store, that an alert or
+// A server on PostgreSQL with an audit log has every metric, and every value of the label operation, that an alert or
 // docs/operations.md names.
 func TestMetricsOfAlertsExist(t *testing.T) {
 	store, _ := newPostgres(t)
@@ -194,11 +193,11 @@ func TestMetricsOfAlertsExist(t *testing.T) {
 	}
 }
 
-// noMetrics are names that only look like missing metrics: one that docs/operations.md says is not there, and the
-// schema in PostgreSQL.
+// noMetrics are names in those files that only look like missing metrics: a metric that docs/operations.md says does
+// not exist, and the schema in PostgreSQL.
 var noMetrics = map[string]bool{"mcp_server_session_duration_seconds": true, "todo_mcp": true}
 
-// BAD-INPUT 53: a server waits for its database at its start, and serves again after the database crashed.
+// BAD-INPUT 53: a server waits for a database that is down at its start, and serves again after the database crashed.
 func TestDatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	address, database := newPostgres(t)
@@ -331,7 +330,7 @@ func exportDump(t *testing.T, store, file string) {
 	command(t, nil, "pg_dump", "--format=custom", "--schema=todo_mcp", "--file="+file, store)
 }
 
-// seenSoon checks that a stream sends a text within two seconds, before a watcher that got no notice would look.
+// seenSoon checks that a stream sends a text within two seconds. A watcher that missed the notice would be slower.
 func seenSoon(t *testing.T, watch *servertest.Events, text string) {
 	t.Helper()
 	from := time.Now()

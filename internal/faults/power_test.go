@@ -27,8 +27,8 @@ import (
 // storePath is the path of the store on a disk. Its three folders do not exist on a fresh account.
 const storePath = "a/b/c/todos.db"
 
-// BAD-INPUT 49: kill -9 or loss of power while writing, also in a new folder → Every acknowledged
-// revision is there, without gaps: each commit and the folders above are synced first
+// BAD-INPUT 49: kill -9 or loss of power while writing, also in a new folder → Every acknowledged revision is there,
+// without gaps: each commit and the store's folders are synced first
 func TestPowerLoss(t *testing.T) {
 	if why := canMount(t); why != "" {
 		notRun(t, "power loss", why)
@@ -65,8 +65,8 @@ func TestPowerLoss(t *testing.T) {
 	}
 }
 
-// losePower writes to a disk until the power goes, at the change of the disk with a given number. It returns the disk
-// that is left, and how many of all acknowledged writes are not on it.
+// losePower writes to a disk until the power goes, at the disk's n-th change (n is the parameter change). It returns
+// the disk that is left, and how many of all acknowledged writes are not on it.
 func losePower(t *testing.T, d *disk, l luck, change int, writers []*writer, acks *journal) (left *disk, lost int) {
 	t.Helper()
 	writeUntilPowerGoes(t, d, change, writers, acks)
@@ -100,8 +100,8 @@ func writeUntilPowerGoes(t *testing.T, d *disk, change int, writers []*writer, a
 	all.Wait()
 }
 
-// writeWhilePowered starts a process and writes until the power goes. It returns an
-// error for a write that is refused before that.
+// writeWhilePowered starts a process and writes with it until the power goes. It returns an error if the start or a
+// write fails before that.
 func writeWhilePowered(t *testing.T, d *disk, connect func() (*agent, error), w *writer, acks *journal) error {
 	a, err := connect()
 	if d.isDead() {
@@ -128,8 +128,8 @@ func writeWhilePowered(t *testing.T, d *disk, connect func() (*agent, error), w 
 	}
 }
 
-// The check finds that acknowledged writes are lost on a disk that ignores syncs of files, or of folders: this is what
-// a program that leaves out these syncs would get.
+// On a disk that ignores syncs of files, or of folders, the check finds lost writes. So it would find a program that
+// leaves out these syncs.
 func TestPowerLossIsFound(t *testing.T) {
 	if why := canMount(t); why != "" {
 		notRun(t, "power loss, check of the check", why)
@@ -155,7 +155,7 @@ func TestPowerLossIsFound(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 49: an event that a hook took before it ended is on the lists after a power loss, also on a fresh account.
+// BAD-INPUT 49: after a power loss the lists have each event whose hook had ended, also on a fresh account.
 func TestHookPowerLoss(t *testing.T) {
 	if why := canMount(t); why != "" {
 		notRun(t, "power loss, hooks", why)
@@ -214,7 +214,7 @@ func tellHook(t *testing.T, store string, n int) {
 	checktest.Check(t, c.Run())
 }
 
-// BAD-INPUT 49: processes on one file are killed again and again while they write.
+// BAD-INPUT 49: when processes on one file are killed again and again while they write, no acknowledged write is lost.
 func TestKilled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store", "todos.db")
 	var acks journal
@@ -244,8 +244,7 @@ func TestKilled(t *testing.T) {
 	})
 }
 
-// writeUntilKilled starts a process that writes a list, and kills it at a random
-// moment: after some answers, and then some time into the next call.
+// writeUntilKilled starts a process that writes a list, and kills it after a random number of answers and up to 12 ms.
 func writeUntilKilled(t *testing.T, path, list string, w *writer, acks *journal, enough int) error {
 	a, err := newAgent(t, "--store", "sqlite:"+path, "--list", list)
 	if err != nil {
@@ -303,8 +302,8 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// piped is a server on stdio that a shell starts, with its ends of two pipes as descriptors 3 and 4. The test holds the
-// other ends open when the shell has ended, as another child of the client would.
+// piped is a server on stdio that a shell starts. The shell has the server's ends of two pipes as descriptors 3 and 4.
+// The test keeps the other ends open when the shell has ended, as another child of the client would.
 type piped struct {
 	*testing.T
 	shell *exec.Cmd
@@ -346,7 +345,7 @@ func (p piped) plan() {
 	p.asks(servertest.Initialize(1, "tester"), servertest.Call(2, "TodoWrite", servertest.Todos("pending", "A")))
 }
 
-// ends checks that the server ends, and leaves its list open.
+// ends checks that the server ends, and that its list is then left open.
 func (p piped) ends() {
 	p.Helper()
 	checktest.Must(io.ReadAll(p.out))(p)

@@ -44,8 +44,8 @@ func commandAs(t *testing.T, as *user, in []byte, name string, args ...string) [
 	return out
 }
 
-// newPostgres starts a PostgreSQL of the test's own and returns the address of an empty database in it. Closing the
-// server removes all its data, as the loss of its disk does.
+// newPostgres starts a PostgreSQL server for the test alone and returns the address of an empty database in it. Closing
+// the server removes all its data, as the loss of its disk does.
 func newPostgres(t *testing.T) (address string, server *postgrestest.Server) {
 	t.Helper()
 	server = checktest.Must(postgrestest.New())(t)
@@ -53,8 +53,8 @@ func newPostgres(t *testing.T) (address string, server *postgrestest.Server) {
 	return checktest.Must(server.NewDatabase())(t), server
 }
 
-// beginPostgres is newPostgres with a server that has had 5,000 transactions. The server into which its backup is
-// restored numbers its own transactions from less than 1,000.
+// beginPostgres is newPostgres after 5,000 transactions. Its backup is restored into a new server, whose transactions
+// have lower numbers (from less than 1,000). lose closes the first server.
 func beginPostgres(t *testing.T) (address string, lose func()) {
 	t.Helper()
 	address, server := newPostgres(t)
@@ -86,8 +86,8 @@ func importElsewhere(t *testing.T, file string) (store string) {
 	return store
 }
 
-// fileDrill is the drill of a SQLite file whose server is a service with an account of its own. byService is whether
-// the commands run with that account, too.
+// fileDrill is the drill of a SQLite file whose server runs as a service under its own account. If byService is true,
+// the commands of the drill run under that account, too.
 func fileDrill(byService bool) drill {
 	var operator *user
 	return drill{
@@ -130,8 +130,8 @@ func giveToOwner(t *testing.T, file string) {
 	}
 }
 
-// ownerOf returns the account that owns the folder of a SQLite store; nil if that is the account of the tests, or for
-// another store.
+// ownerOf returns the account that owns a SQLite store's folder. It returns nil if that account runs the tests, and for
+// a PostgreSQL store.
 func ownerOf(t *testing.T, store string) *user {
 	t.Helper()
 	file, isFile := strings.CutPrefix(store, "sqlite:")
@@ -190,8 +190,8 @@ func (w *writing) await(t *testing.T, n int) []acknowledged {
 	return w.acks.All()
 }
 
-// BAD-INPUT 93: The store's disk is lost after a backup made while agents wrote → The backup has every write
-// acknowledged before it began; sessions and names go on
+// BAD-INPUT 93: The store's disk dies after a backup made while agents wrote → The backup has each write acknowledged
+// before its start; sessions and list names stay valid
 func TestRestoreDrill(t *testing.T) {
 	for name, d := range map[string]drill{
 		"SQLite, backup by the service": fileDrill(true),
@@ -238,7 +238,7 @@ func TestRestoreDrill(t *testing.T) {
 }
 
 // BAD-INPUT 136: `backup --restore` while servers run; from a damaged copy → Servers and open pages go on with the
-// copy; a damaged one changes nothing
+// backup; a damaged copy changes nothing
 func TestBackupRestoredUnderServers(t *testing.T) {
 	dir := t.TempDir()
 	store, file := "sqlite:"+filepath.Join(dir, "todo.db"), filepath.Join(dir, "backup.db")
@@ -285,8 +285,8 @@ func TestBackupRestoredUnderServers(t *testing.T) {
 	report.Add(t, programtest.Row{Fault: "backup restored under servers", Tried: "two servers with a page open; from a damaged copy first", Times: "once", Acknowledged: 3})
 }
 
-// noCopies makes files that are not copies of a store; two are the beginning of one. It returns by path the error that
-// is expected for each, its parts separated by *.
+// noCopies makes files that are not copies of a store; two have only the first bytes of a copy. It returns, by path,
+// the expected error for each file, with * between its parts.
 func noCopies(t *testing.T, dir, whole string) map[string]string {
 	t.Helper()
 	content := checktest.Must(os.ReadFile(whole))(t)
@@ -310,8 +310,8 @@ func noCopies(t *testing.T, dir, whole string) map[string]string {
 	return wrong
 }
 
-// checkSessionsContinue checks that sessions go on with their named lists in a restored store, that watchers see what
-// the sessions write, and that these writes count as newer than what was restored.
+// checkSessionsContinue checks that sessions go on with their named lists in a restored store, that watchers see the
+// writes of these sessions, and that these writes count as newer than the restored ones.
 func checkSessionsContinue(t *testing.T, store string, clients []*servertest.Chat) {
 	t.Helper()
 	s := checktest.Must(newServing(t, ownerOf(t, store), "--store", store))(t)
@@ -332,8 +332,8 @@ func checkSessionsContinue(t *testing.T, store string, clients []*servertest.Cha
 	}
 }
 
-// takeKey returns, in hexadecimal, the key that signs sessions, and giveKey gives it to a restored store: some kinds of
-// backup leave it out.
+// takeKey returns the key that signs sessions, in hexadecimal. giveKey puts this key into a restored store, because
+// some kinds of backup leave it out.
 func takeKey(t *testing.T, store string) (key string) {
 	t.Helper()
 	file, isFile := strings.CutPrefix(store, "sqlite:")
@@ -372,8 +372,8 @@ func succeeds(t *testing.T, store, line string) {
 	}
 }
 
-// damageRow changes the body of a list's revision without the program. In SQLite, where each row has a checksum, it
-// makes each 0 a 1; in PostgreSQL it cuts the body to 40 characters.
+// damageRow changes the body of a list's revision directly in the database. In SQLite, where each row has a checksum,
+// it makes each 0 a 1; in PostgreSQL it cuts the body to 40 characters.
 func damageRow(t *testing.T, store, list string, revision int) {
 	t.Helper()
 	file, isFile := strings.CutPrefix(store, "sqlite:")
@@ -397,9 +397,8 @@ func pageOf(t *testing.T, section, language string) string {
 	return commands[1]
 }
 
-// BAD-INPUT 130: Flipped bits: a row's checksum does not fit → The row is left out and
-// [reported](../operations.md#damage); all else goes on. `check` reads every row; `restore`, or `export --keep-going`
-// and `import`, mend
+// BAD-INPUT 130: Flipped bits: a row's checksum is wrong → The row is left out and [reported](../operations.md#damage);
+// all else goes on. `check` reads every row; `restore` repairs, as does `export --keep-going` with `import`
 func TestDamagedRow(t *testing.T) {
 	for name, begin := range newStores() {
 		t.Run(name, func(t *testing.T) {
@@ -476,7 +475,7 @@ func newStores() map[string]func(t *testing.T) (store string) {
 	}
 }
 
-// follow runs the commands of a page one after the other. All must succeed but the first `check`, which finds damage.
+// follow runs the commands of a page in their order. All must succeed but the first `check`, which finds damage.
 func follow(t *testing.T, commands string, environment ...string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -25,24 +25,24 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// stopTimeout is how long calls in progress may take once a process is told to end, and stopGrace what the process may
-// take beyond that to write, close and end.
+// stopTimeout is how long calls in progress may take once a process is told to end. stopGrace is how much longer the
+// process may take to write, close and end.
 const (
 	stopTimeout = 8 * time.Second
 	stopGrace   = 2 * time.Second
 )
 
-// BAD-INPUT 58: a server that is told to end (SIGTERM) while calls are in flight, over HTTP or
-// on stdio, ends without an error and in time. What it answered is stored; what it refused is
-// not; what it did not answer is stored whole or not at all.
+// BAD-INPUT 58: a server that is told to end (SIGTERM) while calls are in flight, over HTTP or on stdio, ends without
+// an error and in time. Each acknowledged write is stored, a refused one is not, and an unanswered one is stored whole
+// or not at all.
 func TestStopUnderLoad(t *testing.T) {
 	rounds, calls := size(1, 5), size(200, 1000)
 	stopping{"SIGTERM over HTTP", stopServing, rounds, calls, 0}.run(t)
 	stopping{"SIGTERM on stdio", stopAgents, rounds, calls, 0}.run(t)
 }
 
-// BAD-INPUT 58: the same, on a disk where each sync takes longer than some calls have time for: the process ends as
-// soon as the sync in progress ends.
+// BAD-INPUT 58: the same, on a disk where a sync takes more time than some calls have left: the process ends as soon as
+// the sync in progress ends.
 func TestStopOnSlowDisk(t *testing.T) {
 	if why := canMount(t); why != "" {
 		notRun(t, "SIGTERM on a slow disk", why)
@@ -64,7 +64,7 @@ type inFlight struct {
 	outcomes
 	slowest   time.Duration // from the signal to the end of the process
 	slow      *mounted      // a disk that becomes slow, or nil
-	syncTakes time.Duration // on that disk
+	syncTakes time.Duration // of a sync on the slow disk
 }
 
 func (s stopping) run(t *testing.T) {
@@ -175,14 +175,14 @@ func stopServing(t *testing.T, path string, calls int, out *inFlight) {
 	release()
 	all.Wait()
 	out.end(t, s.process, signalled)
-	// When the signal comes, the server may have read some requests and not begun them.
+	// When the signal comes, the server may have read some requests without having begun to handle them.
 	if n := len(out.unknown); n > calls/10 && out.slow == nil {
 		t.Errorf("%d of %d calls that the server had were not answered", n, calls)
 	}
 }
 
-// once makes a call beside others of the same session. It sends to the channel sent when the request is written, or has
-// failed.
+// once makes a call while others of its session are in flight. It sends on a channel (sent) when the request is written
+// or has failed.
 func once(c *servertest.Chat, id int, tool, args string, sent chan<- struct{}) (servertest.Answer, error) {
 	out := sync.OnceFunc(func() { sent <- struct{}{} })
 	defer out()
@@ -190,8 +190,8 @@ func once(c *servertest.Chat, id int, tool, args string, sent chan<- struct{}) (
 	return c.Send(httptrace.WithClientTrace(context.Background(), trace), servertest.Call(id, tool, args))
 }
 
-// awaitBegun waits until the server has begun a number of requests, by its goroutines: two for each. Requests that it
-// has not begun when it is told to end are never answered.
+// awaitBegun waits until the server handles a number of requests: it has two goroutines for each. A request not yet
+// begun when the server is told to end gets no answer.
 func (s *serving) awaitBegun(requests int) {
 	goroutines := regexp.MustCompile(`(?m)^go_goroutines ([0-9]+)$`)
 	for begun := 0; begun < 2*requests; {
@@ -240,7 +240,7 @@ func stopAgent(t *testing.T, a *agent, w *writer, calls int, out *inFlight) erro
 		writes[i] = write
 	}
 	var sending sync.WaitGroup
-	sending.Go(func() { a.Chat.Write(messages.String()) }) // until the process ends
+	sending.Go(func() { a.Chat.Write(messages.String()) }) // ends with the process at the latest
 	defer sending.Wait()
 	at := rand.IntN(calls / 2)
 	var signalled time.Time
@@ -274,7 +274,7 @@ func get(url string) (status int, body string) {
 }
 
 // BAD-INPUT 58: with --drain, a server that is told to end says at once that it is not ready. For the time of --drain
-// it takes calls, and closes the connection after each. Then it exits without an error.
+// it still takes calls, and closes each connection after a call. Then it exits without an error.
 func TestDrain(t *testing.T) {
 	const drain = 2 * time.Second
 	s := mustServe(t, "--store", "memory", "--drain", "2", "--admin-addr", "127.0.0.1:0")

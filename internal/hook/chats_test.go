@@ -18,7 +18,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// of returns an event as one of another chat, with the id session.
+// of returns an event of claudeChat as an event of the chat whose id is session.
 func of(session, event string) string { return strings.Replace(event, claudeChat, session, 1) }
 
 // readSession is the reminder in a new chat of the list that the previous chat left.
@@ -29,8 +29,8 @@ const readSession = "The session before this one left the todo list \"Read the g
 // ended. A text in the file cannot name an origin.
 //
 // BAD-INPUT 112: An event names a chat's file that is missing, a folder, a pipe, no text, huge, or
-// quotes another chat's id → Two megabytes are read; only the list of the chat it was forked from
-// is told
+// quotes another chat's id → At most two megabytes are read; the agent is told only its origin's
+// list
 func TestForks(t *testing.T) {
 	folder := t.TempDir()
 	file := func(name, text string) string {
@@ -82,8 +82,8 @@ func (r *rig) serve(process string, lines ...todo.Line) board.Outcome {
 	return out
 }
 
-// A sub-agent is called by its task from its launch on, whichever tool it writes with. Its list is in its chat's row,
-// also from a worktree, and does not count as left open after the chat.
+// From its launch on, a sub-agent is named after its task, whichever tool it writes with. Its list is in its chat's
+// row, even if it works in a worktree, and does not count as left open when the chat has ended.
 func TestSubAgentsAreCalledByTheirTasks(t *testing.T) {
 	inWorktree := func(name string) string {
 		return strings.Replace(recorded(t, name), `"cwd":"/home/ada/parser"`, `"cwd":"/home/ada/parser/.claude/worktrees/look"`, 1)
@@ -110,7 +110,7 @@ func TestSubAgentsAreCalledByTheirTasks(t *testing.T) {
 	}
 }
 
-// plan is the item of a list that an agent writes, finished or not.
+// plan returns the only item of a list that an agent writes, with a status.
 func plan(status string) todo.Line { return todo.Line{Text: "Read the grammar", Status: status} }
 
 // prompt returns the event of a prompt in the chat.
@@ -136,13 +136,13 @@ func TestTheBranchOfAChat(t *testing.T) {
 	}
 }
 
-// A list's title is its chat's, else the first prompt since the previous list, else project and branch, else its first
-// item and the number of others. A prompt that no person typed gives no title, nor does a command of the host
-// (BAD-INPUT 111).
+// A list's title is its chat's title, else the first prompt since the previous list, else project and branch, else its
+// first item and the number of other items. A prompt that the host or a hook made, or a command of the host, gives no
+// title (BAD-INPUT 111).
 //
-// BAD-INPUT 111: A question, command, message, prompt or title in an event, of any size or type,
-// with controls; a hostile HEAD → One clean line of at most 200 characters, or the tool's name, or
-// no title
+// BAD-INPUT 111: An event's question, command, message, prompt or title, of any size or type, with
+// control characters; a hostile HEAD → One clean line of at most 200 characters, or the tool's name,
+// or no title
 func TestTitles(t *testing.T) {
 	repository := t.TempDir()
 	tree := filepath.Join(repository, "tree")

@@ -41,7 +41,7 @@ func (e Event) WithFiles(getenv func(string) string) Event {
 			e.Last = planQuestion
 		}
 	case "afteragent":
-		if e.Last == "[no response text]" { // of Gemini CLI: its model failed, or a person interrupted it
+		if e.Last == "[no response text]" { // Gemini CLI's text if its model failed or a person interrupted it
 			e.Failure, _ = failure(readFile(e.Transcript, maxSessionFile, true))
 		}
 	case "posttooluse":
@@ -56,7 +56,7 @@ func (e Event) WithFiles(getenv func(string) string) Event {
 
 // parent matches, in the file of a forked chat, the id of the chat that it was forked from. Codex writes the id in the
 // first line. Claude Code writes it with the answers that the fork took over; after --fork-session the file does not
-// have these answers yet. A text in the file cannot match, since its quotes are escaped.
+// have these answers yet. A message in the file cannot match, since its quotes are escaped.
 var parent = regexp.MustCompile(`"(?:forked_from_id|requestSessionId)":"([0-9A-Za-z-]+)"`)
 
 const maxEnd = 1 << 20 // how many bytes of a chat's file are read at its beginning and at its end
@@ -80,8 +80,8 @@ func (e Event) endsWithPlan() bool {
 	return bytes.Contains(data[max(0, turn):], []byte(`"item":{"type":"Plan"`))
 }
 
-// failure returns why and when the last turn in the end of a chat's file failed; no text if the turn did not fail or
-// still runs. Gemini CLI has the failure on a line of its own, Codex on the line that ends the turn.
+// failure returns why and when the last turn failed, from the end of a chat's file. The text is empty if the turn did
+// not fail or still runs. Gemini CLI writes a failure on its own line, Codex on the line that ends the turn.
 func failure(file []byte) (text string, at time.Time) {
 	for _, data := range slices.Backward(bytes.Split(file, []byte("\n"))) {
 		var line struct {
@@ -98,7 +98,7 @@ func failure(file []byte) (text string, at time.Time) {
 		}
 		switch {
 		case line.Type == "error":
-			_ = json.Unmarshal(line.Content, &text, jsontext.AllowInvalidUTF8(true)) // no string: text stays empty
+			_ = json.Unmarshal(line.Content, &text, jsontext.AllowInvalidUTF8(true)) // no string leaves text empty
 			return text, line.At
 		case line.Payload.Type == "task_complete":
 			return line.Payload.Error.Message, line.At
@@ -152,7 +152,7 @@ func readSmall(path string) string {
 	return strings.TrimSpace(string(readFile(path, 4096, false)))
 }
 
-// session is the content of a file in which Claude Code says what one of its processes does, or a failed turn of Codex.
+// session is the content of a file with the state of one of Claude Code's processes, or a failed turn of Codex.
 type session struct {
 	Process    int    `json:"pid"`
 	ID         string `json:"sessionId"`
@@ -166,7 +166,7 @@ type session struct {
 const (
 	lookEvery      = time.Second // how often the files are looked at
 	maxSessions    = 1000        // the most files of one host that are looked at
-	maxSessionFile = 64 << 10    // how many bytes of each are read
+	maxSessionFile = 64 << 10    // how many bytes of each file are read
 )
 
 // FollowSessions records, until ctx ends, the events that hosts report to no hook: that a person interrupted a question
@@ -185,11 +185,11 @@ func FollowSessions(ctx context.Context, getenv func(string) string, lists board
 	}
 }
 
-// sessions has the modification time of each file that was read.
+// sessions maps the path of each file that was read to the file's modification time.
 type sessions map[string]time.Time
 
-// look calls read for each file that changed since the last look, and records the result; a result without an ID says
-// that there is nothing to record. A file that could not be read or recorded is read again at the next look.
+// look calls the function read for each file that changed since the last look, and records the result unless its ID is
+// empty. A file that could not be read or recorded is read again at the next look.
 func (s sessions) look(ctx context.Context, lists board.Lists, files []string, read func(path string) (now session, err error)) {
 	for _, path := range files[:min(len(files), maxSessions)] {
 		info, err := os.Lstat(path)
@@ -222,8 +222,8 @@ func within(folder, pattern string) (paths []string) {
 	return paths
 }
 
-// lookAtCodex records which of Codex' open chats ended a turn with a failure. Their files are in a folder for each day.
-// The id of a chat, a UUID of version 7, contains the time at which the chat began.
+// lookAtCodex records which of Codex' open chats ended a turn with a failure. Codex puts chats' files into a folder for
+// the day on which the chat began. The id of a chat, a UUID of version 7, contains that time.
 func (s sessions) lookAtCodex(ctx context.Context, home string, lists board.Lists) {
 	open := within(home, "thread-writer-locks/*-*.lock")
 	for _, lock := range open[:min(len(open), maxSessions)] {
@@ -242,8 +242,8 @@ func (s sessions) lookAtCodex(ctx context.Context, home string, lists board.List
 	}
 }
 
-// tell records in the session's chat what its client does, unless the chat has ended or has newer information. It
-// ignores a chat that no hook of the same process reported; for Codex, a chat that is not in a turn.
+// tell records the session's status in its chat, unless the chat has ended or has newer information. It ignores a chat
+// that no hook of the same process reported; for Codex, it ignores a chat that is not in a turn.
 func (s session) tell(ctx context.Context, lists board.Lists) error {
 	host, who := process.ID(s.Process), board.Conversation{Key: todo.ChatKey(s.ID)}
 	if host == "" && !s.failed || s.ID == "" || len(s.ID) > todo.MaxLabel {
@@ -275,8 +275,8 @@ func (s session) tell(ctx context.Context, lists board.Lists) error {
 
 const (
 	sessionTime    = time.Second // how long reading the database of a session may take
-	maxSession     = 64 << 20    // the maximum size of its file, in bytes
-	maxSessionText = 1 << 20     // the maximum length of a value, and of all items, in bytes
+	maxSession     = 64 << 20    // the maximum size of the database, in bytes
+	maxSessionText = 1 << 20     // the maximum length of a value, and of the JSON of all items, in bytes
 )
 
 // WithTodos returns an event of Copilot CLI's tool sql with the whole todo list as its input. The agent writes the list
@@ -309,7 +309,7 @@ func (e Event) WithTodos(ctx context.Context, getenv func(string) string) (Event
 // sessionTodos returns the items in the session's database, oldest first, as the JSON that other hosts' tools
 // take. It refuses long texts, since the agent can write anything into the database.
 func sessionTodos(ctx context.Context, path string) (todos []byte, err error) {
-	if filepath.VolumeName(path) != "" { // file:///C:/work
+	if filepath.VolumeName(path) != "" { // makes file:///C:/work
 		path = "/" + path
 	}
 	file := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: "mode=ro&" +

@@ -1,7 +1,7 @@
-// Package hook handles the events that a host, such as Claude Code, sends to a hook: calls of the host's own todo tool,
-// which it mirrors in a list; the chat that calls one of our tools; what a chat's agent does, until the chat ends.
+// Package hook handles the events that a host, such as Claude Code, sends to a hook. It mirrors calls of the host's own
+// todo tool in a list, notes which chat calls one of our tools, and records a chat's state until the chat ends.
 //
-// An event that it cannot read changes nothing. A list that it wrote is durable.
+// An event that cannot be read changes nothing. A list that this package wrote is durable.
 package hook
 
 import (
@@ -29,7 +29,7 @@ import (
 // MaxEvent is the maximum size of an event, in bytes. Some events contain the whole result of a tool.
 const MaxEvent = 8 << 20
 
-// Event is the JSON object that hosts send to hooks, nearly the same in all hosts. Fields that were not sent are empty.
+// Event is the JSON object that hosts send to hooks, nearly the same in all hosts. Fields that a host omits are empty.
 type Event struct {
 	Name string `json:"hook_event_name"`
 	// Session is the host's id of the chat. [Read] sets it from Conversation for Cursor and from
@@ -51,8 +51,8 @@ type Event struct {
 	Response jsontext.Value `json:"tool_response,omitzero"`
 
 	Message string         `json:"message"`           // a notification's text
-	Notice  string         `json:"notification_type"` // its kind
-	Details jsontext.Value `json:"details,omitzero"`  // the call that a notification of Gemini CLI is about
+	Notice  string         `json:"notification_type"` // the notification's kind
+	Details jsontext.Value `json:"details,omitzero"`  // the tool call in a notification of Gemini CLI
 
 	// Last is the agent's last text of the turn that ended. [Read] sets it from PromptAnswer for Gemini CLI.
 	Last         string `json:"last_assistant_message"`
@@ -73,7 +73,7 @@ type Event struct {
 	Prompt     promptText `json:"prompt"`
 	Submitted  string     `json:"submitted_prompt"` // what a person typed, in Qwen Code
 	Transcript string     `json:"transcript_path"`  // the host's file of the chat
-	Trigger    string     `json:"trigger"`          // who had the chat compressed
+	Trigger    string     `json:"trigger"`          // why the chat was compressed, such as manual
 
 	// Set by [Event.WithFiles], not by hosts:
 	Parent   string `json:"forked_from"` // the id of the chat that this one was forked from
@@ -83,7 +83,7 @@ type Event struct {
 	Process string `json:"host_process"` // the id of the host's process, see [Event.WithHost]
 
 	Finish   bool   `json:"-"` // keep a turn from ending with open items: a setting of the hook
-	Language string `json:"-"` // of the texts for the agent, one of [prompts.Languages]; empty is the first
+	Language string `json:"-"` // the language of texts for the agent, one of [prompts.Languages]; empty means the first
 
 	id string // the operation id of the event's write; empty unless the event was in the spool
 }
@@ -94,7 +94,7 @@ const (
 	codex      = "codex"
 	gemini     = "gemini-cli" // its MCP messages do not identify the chat
 	qwen       = "qwen"
-	copilot    = "copilot"   // its agent is told a text only at a turn's end: its other answers have another form
+	copilot    = "copilot"   // we tell its agent a text only at a turn's end: other answers need another form
 	kimi       = "kimi-code" // its model sees only a hook's answer to a prompt or to a turn's end
 )
 
@@ -119,7 +119,7 @@ func (p *promptText) UnmarshalJSON(data []byte) error {
 }
 
 // Read reads one JSON value and decodes it as an event. It does not wait for the end of the input, since some hosts
-// keep the pipe open. The text of an error has nothing of the event's content.
+// keep the pipe open. An error's text contains nothing of the event.
 func Read(in io.Reader) (Event, error) {
 	bounded := &io.LimitedReader{R: asutf8.Reader(in), N: MaxEvent + 1}
 	text := jsontext.NewDecoder(bounded, jsontext.AllowInvalidUTF8(true))
@@ -200,13 +200,13 @@ func (e Event) agent() string {
 }
 
 var (
-	// ErrNotNeeded is the error for an event that needs no hook, such as a call of a foreign tool.
+	// ErrNotNeeded is the error for an event that needs no action, such as a call of a foreign tool.
 	ErrNotNeeded = errors.New("it needs no action")
-	// ErrNotUnderstood is the error for a call of a host's own todo tool that has no valid list.
+	// ErrNotUnderstood is the error if a call of a host's own todo tool contains no valid list.
 	ErrNotUnderstood = errors.New("not understood")
 )
 
-// describe wraps an error with the names of its event and tool; nil for nil.
+// describe adds the names of the event and its tool to an error. It returns nil for nil.
 func (e Event) describe(err error) error {
 	if err == nil {
 		return nil
@@ -214,37 +214,37 @@ func (e Event) describe(err error) error {
 	if input := (*todo.InputError)(nil); errors.As(err, &input) {
 		paths := make([]string, len(input.Problems))
 		for i, p := range input.Problems {
-			paths[i] = p.Path // the message may contain a text of the list
+			paths[i] = p.Path // p.Message may contain a text of the list
 		}
 		err = fmt.Errorf("%w: %s", ErrNotUnderstood, strings.Join(paths, ", "))
 	}
 	return fmt.Errorf("%s: %w", strings.TrimSpace(todo.Cut(e.Name, 64)+" "+todo.Cut(e.Tool, 64)), err)
 }
 
-// act is how to handle an event. Its function do returns a text for the agent; empty for none.
+// act handles an event. Its field do is a function that returns a text for the agent; empty for none.
 type act struct {
 	do      func(context.Context, board.Lists) (told string, err error)
-	isLater bool // the host needs no answer, so another process may call do later
+	isLater bool // the host needs no answer, so another process may call act.do later
 }
 
-// later returns an act that calls do and tells the agent nothing. Another process may run the act later.
+// later returns an act that calls the function do and tells the agent nothing. Another process may run the act later.
 func later(do func(context.Context, board.Lists) error) *act {
 	return &act{func(ctx context.Context, lists board.Lists) (string, error) { return "", do(ctx, lists) }, true}
 }
 
-// action returns the act for the event; nil if there is nothing to do.
+// action returns the act for the event. If there is nothing to do, it returns nil, in most cases with [ErrNotNeeded].
 func (e Event) action() (*act, error) {
 	switch strings.ToLower(e.Name) {
 	case "pretooluse", "beforetool":
 		switch {
 		case slices.Contains(askTools, e.Tool):
 			return later(e.asks), nil
-		case e.Host == kimi && !isOurs(e.Tool): // Kimi Code kills hooks after a tool as soon as the turn goes on
+		case e.Host == kimi && !isOurs(e.Tool): // Kimi Code kills hooks that follow a tool once the turn goes on
 			return e.afterTool()
 		case !isOurs(e.Tool) || e.Call == "":
 			return nil, ErrNotNeeded
 		}
-		// not by later: our server needs the key as soon as the host goes on with the call
+		// This act cannot wait in the spool: our server needs the key as soon as the host goes on with the call.
 		return &act{do: func(ctx context.Context, lists board.Lists) (string, error) {
 			return "", lists.HearKey(ctx, e.chat(), board.CallKey, e.Call, board.KeyAge)
 		}}, nil
@@ -281,7 +281,7 @@ func (e Event) action() (*act, error) {
 		return &act{do: e.start}, nil
 	case "precompress", "postcompact":
 		if e.Host == gemini && e.Trigger != "manual" {
-			return nil, ErrNotNeeded // Gemini CLI sends it before each request
+			return nil, ErrNotNeeded // Gemini CLI sends PreCompress before each request
 		}
 		return later(e.forgets), nil
 	case "sessionend":
@@ -302,8 +302,8 @@ func isOurs(tool string) bool {
 	return strings.HasPrefix(tool, "mcp") && slices.ContainsFunc(tools.Names(), isSuffix)
 }
 
-// launched returns, for an event after the launch of a sub-agent, the event as one of the sub-agent, and the
-// sub-agent's name, made from its task. For other events both are empty.
+// launched returns, for an event after the launch of a sub-agent, a copy of the event with the sub-agent as its agent,
+// and the sub-agent's name, made from its task. For other events both results are empty.
 func (e Event) launched() (sub Event, task string) {
 	var input struct {
 		Description string `json:"description"`
@@ -320,8 +320,8 @@ func (e Event) launched() (sub Event, task string) {
 	return e, todo.AgentName(todo.OneLine(input.Description, todo.MaxTitle))
 }
 
-// afterTool returns the act after a call of a tool. After a host's own todo tool it mirrors the call, after our tool it
-// at most calls leads, and after any other tool it records that the agent works and tells it what others changed.
+// afterTool returns the act after a tool call. For the host's own todo tool it mirrors the call, for our tool it is nil
+// or [Event.leads], and for another tool it is [Event.usedTool]: the agent works, and is told what others changed.
 func (e Event) afterTool() (*act, error) {
 	tool, ok := tools.FindBuiltIn(e.Host, e.Tool)
 	switch {
@@ -353,7 +353,7 @@ func (e Event) mirror(ctx context.Context, lists board.Lists, tool tools.BuiltIn
 		Target:    call.Target,
 		Writer:    todo.Writer{Client: tool.Host, Variant: tool.Name, Agent: agent},
 		Change:    call.Change,
-		Operation: todo.Operation{ID: e.id, Digest: e.id}, // a process that was killed may have applied the event
+		Operation: todo.Operation{ID: e.id, Digest: e.id}, // a killed process may already have applied the event
 	}
 	if tool.OneList {
 		e.Agent = ""
@@ -363,7 +363,7 @@ func (e Event) mirror(ctx context.Context, lists board.Lists, tool tools.BuiltIn
 	if e.Agent != "" {
 		w.Conversation.Agent = agent
 	}
-	// Chats with the same TaskList share one list. Claude Code replaces these characters, too, in its folder's name.
+	// Chats with one TaskList share a list. Claude Code also replaces notInFolder's characters, in its folder's name.
 	if name := "tasks " + notInFolder.ReplaceAllString(e.TaskList, "-"); tool.OneList && e.TaskList != "" && todo.CheckName(name) == nil {
 		w.Conversation.Name = name
 	}
@@ -373,7 +373,7 @@ func (e Event) mirror(ctx context.Context, lists board.Lists, tool tools.BuiltIn
 
 var notInFolder = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 
-// WithHost returns the event with the id of the host's process, which started this one.
+// WithHost returns the event with the id of the host's process, which started this process.
 func (e Event) WithHost() Event { e.Process = process.Host(); return e }
 
 // chat returns the conversation of the event's agent. Our server finds the chat by the same key.
@@ -389,7 +389,7 @@ func (e Event) chat() board.Conversation {
 	return who
 }
 
-// mirrors returns the agent's conversation for the list of its host's own tool.
+// mirrors returns the agent's conversation for the list that mirrors its host's own tool.
 func (e Event) mirrors() board.Conversation {
 	who := e.chat()
 	who.Mirrors = true

@@ -37,7 +37,7 @@ type rig struct {
 	*testing.T
 	lists board.Lists
 	store board.Store
-	told  string // to the agent, after the last event
+	told  string // the text for the agent after the last event
 	env   map[string]string
 }
 
@@ -51,7 +51,7 @@ func newRig(t *testing.T) *rig {
 
 func (r *rig) open() (board.Lists, func(), error) { return r.lists, func() {}, nil }
 
-// send sends an event and returns the error that the log would have.
+// send sends an event and returns the error that would be logged.
 func (r *rig) send(event string) error {
 	e, err := hook.Read(strings.NewReader(event))
 	if err != nil {
@@ -61,7 +61,7 @@ func (r *rig) send(event string) error {
 	return err
 }
 
-// play sends recorded events, by the names of their files.
+// play sends the recorded events in the named files of testdata.
 func (r *rig) play(names ...string) {
 	r.Helper()
 	for _, name := range names {
@@ -80,7 +80,7 @@ func (r *rig) all() []todo.Snapshot {
 	return checktest.Must(r.lists.Find(r.Context(), board.Query{OldestFirst: true}))(r)
 }
 
-// chatOf returns the host's id of a list's chat, whether the list mirrors, and its sub-agent.
+// chatOf returns chat: (mirror: for a mirrored list), the host's id of the list's chat, and the sub-agent, if any.
 func chatOf(l todo.Snapshot) string {
 	of := "chat:" + l.List.Chat
 	if l.List.Mirrored {
@@ -148,23 +148,23 @@ func (r *rig) expectNone() {
 
 var update = flag.Bool("update", false, "rewrite the boards in testdata/scripts")
 
-// player plays a script, and prints what comes of each command.
+// player plays a script, and prints the results of each command.
 type player struct {
 	*rig
 	chats  map[string]string // the fields common to the events of each chat
 	before []string          // the board after the previous command
 }
 
-// TestScripts plays the scripts in testdata/scripts ([chattest.Scene]), which send events of a chat of Claude Code, a
-// second apart. Below each command are the answer to its host and the lists that changed; a list of which only the
-// state changed has one line. Commands:
+// TestScripts plays the scripts in testdata/scripts ([chattest.Scene]), which send events of a Claude Code chat one
+// second apart. Below each command stand the answer to its host and the lists that changed; a list whose state alone
+// changed has only one line. Commands:
 //
 //	recorded EVENT OLD=NEW   a recorded event, with each OLD replaced by its NEW
 //	Stop "x":7               an event by its name and its other fields; finish Stop: open items keep the turn going
-//	as NAME FIELDS           names another chat by its events' fields; NAME: before an event sends it there
+//	as NAME FIELDS           defines another chat by its events' fields; NAME: before an event sends it as that chat's
 //	agent PLAN               the chat writes a whole list, in short form, by our tool; tool appends an item
-//	serve PROCESS PLAN       the same by a server that knows only its host's process, like Gemini CLI's; LIST1 in a
-//	                         line is the id of the first list
+//	serve PROCESS PLAN       like agent, by a server that knows only its host's process, as for Gemini CLI; LIST1 in a
+//	                         command is the id of the first list
 //	edit N JSON              a person edits list N; purge N deletes it; resume CHAT N takes it up in another chat
 //	wait 29m, env NAME=VALUE
 func TestScripts(t *testing.T) {
@@ -295,7 +295,7 @@ func lines(plan string) (lines []todo.Line) {
 	return lines
 }
 
-// told lists a person's edits that a write's answer reports.
+// told lists the edits of a person that the answer to a write reports.
 func told(out board.Outcome) string {
 	var b strings.Builder
 	for _, d := range slices.Concat(out.Unseen, out.Kept) {
@@ -367,8 +367,8 @@ func TestBadEvents(t *testing.T) {
 	}
 }
 
-// A mirrored list takes what the host's own tool took: characters that our texts may not have are replaced or removed,
-// and long texts are cut (BAD-INPUT 98).
+// A mirrored list accepts every text that the host's own tool accepted: characters that our texts may not have are
+// replaced or removed, and long texts are cut (BAD-INPUT 98).
 func TestMirroredTextsAreMended(t *testing.T) {
 	long := strings.Repeat("🚪", todo.MaxText)
 	for name, c := range map[string]struct{ text, want string }{
@@ -457,7 +457,7 @@ func FuzzEvents(f *testing.F) {
 }
 
 // After each recorded event of a host, the store has the right state of the chat. testdata/states has the events, and
-// below each the state. An event comes ten seconds after the previous one, or at once.
+// below each the state. An event comes ten seconds after the previous one or, if marked so, at once.
 func TestStatesAreTrue(t *testing.T) {
 	chattest.Scenes(t, "testdata/states/*.txtar", *update, func(t *testing.T, scene chattest.Scene) {
 		synctest.Test(t, func(t *testing.T) {
@@ -486,7 +486,7 @@ func (r *rig) doesAfter(event string) (does string) {
 	return does
 }
 
-// doing says what a chat does.
+// doing describes a chat's state in a word, with the question if the chat waits.
 func doing(c todo.Chat) string {
 	switch {
 	case !c.Ended.IsZero():

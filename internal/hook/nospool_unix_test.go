@@ -30,15 +30,15 @@ func TestNoSession(t *testing.T) {
 	}
 }
 
-// strangers make a folder, a link to victim, or a pipe at a path.
+// strangers are functions that make a folder, a link to victim, or a pipe at a path.
 var strangers = map[string]func(path, victim string) error{
 	"a folder": func(path, _ string) error { return os.Mkdir(path, 0o700) },
 	"a link":   func(path, victim string) error { return os.Symlink(victim, path) },
 	"a pipe":   func(path, _ string) error { return syscall.Mkfifo(path, 0o600) },
 }
 
-// BAD-INPUT 114: a link or pipe in the place of a spool, or also a folder in that of its lock, is not followed, waited
-// for or changed. An error says what it is; a hook without a spool applies its event.
+// BAD-INPUT 114: a link or pipe in place of the spool, or a link, pipe or folder in place of its lock, is not followed,
+// waited for or changed. An error says what it is; if the spool cannot be used, a hook applies its event at once.
 func TestNoSpool(t *testing.T) {
 	for _, place := range []string{"", "-apply"} {
 		for kind, plant := range strangers {

@@ -33,16 +33,16 @@ func (r *rig) does() string {
 	return doing(chats[0])
 }
 
-// isDoing checks what the only chat does at some time.
+// isDoing checks what the only chat does; the text when describes the situation.
 func (r *rig) isDoing(want, when string) { r.Helper(); checktest.Same(r, when, r.does(), want) }
 
-// fileOf returns what Claude Code writes of a chat into its session file, as of one second from now.
+// fileOf returns the content of Claude Code's session file about a chat, as of one second from now.
 func fileOf(host, status string) map[string]any {
 	return map[string]any{"pid": pidOf(host), "sessionId": "s", "status": status, "statusUpdatedAt": time.Now().Add(time.Second).UnixMilli()}
 }
 
-// What Claude Code 2.1.332 writes into its session file, recorded in testdata, sets the chat's state where no hook
-// reports it: after Escape at a prompt, and while a command runs that a person approved.
+// The session file of Claude Code 2.1.332, as recorded in testdata, sets the chat's state where no hook reports it:
+// after Escape at a prompt, and while a command runs that a person approved.
 func TestSessionsSayWhatNoHookDoes(t *testing.T) {
 	data := checktest.Must(os.ReadFile("testdata/claude-code-sessions.json"))(t)
 	var recorded map[string]map[string]any
@@ -89,7 +89,7 @@ func writeSession(t *testing.T, home string, file map[string]any) (path string) 
 // A chat keeps its question if its session file is older, of another process or chat, or damaged.
 //
 // BAD-INPUT 171: A host's own file of a chat: cut, huge, of another form, a link, a folder, older than a hook's event,
-// of a process that is gone, or of another → It is ignored
+// of another process or a dead one → It is ignored
 func TestSessionsThatSayNothing(t *testing.T) {
 	for name, change := range map[string]func(file map[string]any, path string) error{
 		"older than the hook":     func(f map[string]any, _ string) error { f["statusUpdatedAt"] = int64(1795788282591); return nil },
@@ -213,8 +213,8 @@ func TestCodexAsksAboutItsPlan(t *testing.T) {
 	}
 }
 
-// No hook of Codex 0.169 reports that the model failed, and Gemini CLI 0.61 reports it in the same words as an
-// interruption by a person. Both write it into their file of the chat; the lines here were recorded.
+// No hook of Codex 0.169 reports that the model failed, and Gemini CLI 0.61 reports a failure in the same words as an
+// interruption by a person. Both write a failure into their file of the chat; the lines here were recorded.
 func TestFilesSayThatTheModelFailed(t *testing.T) {
 	const (
 		began   = `{"timestamp":"2026-11-28T15:30:35.314Z","type":"event_msg","payload":{"type":"task_started","turn_id":"01"}}` + "\n"
@@ -245,7 +245,7 @@ func TestFilesSayThatTheModelFailed(t *testing.T) {
 		writeFile(t, filepath.Join(home, "thread-writer-locks", session+".lock"), "")
 		writeFile(t, filepath.Join(home, "thread-writer-locks", "..-..lock"), "")
 		writeFile(t, filepath.Join(home, "sessions", day, "rollout-2026-11-28T15-30-34-"+session+".jsonl"), strings.ReplaceAll(c.file, "AT", time.Now().Add(c.at).Format(time.RFC3339Nano)))
-		none := newRig(t) // a file makes no chat that no hook reported
+		none := newRig(t) // here no hook reported the chat, so its file does not make one
 		hook.LookAtCodex(r.Context(), home, none.lists)
 		checktest.Same(t, "chats", len(checktest.Must(none.lists.OwnChats(r.Context(), time.Time{}))(t)), 0)
 		hook.LookAtCodex(r.Context(), home, r.lists)
@@ -275,7 +275,7 @@ func writeFile(t *testing.T, path, text string) {
 	checktest.Check(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)))
 }
 
-// As a host, started by newHost, this program lives until it is killed.
+// TestMain makes the test program, if newHost started it as a host, live until it is killed.
 func TestMain(m *testing.M) {
 	if os.Getenv("BE_A_HOST") != "" {
 		_, _ = io.Copy(io.Discard, os.Stdin) // Go would end a program that waits for nothing
@@ -295,7 +295,7 @@ func newHost(t *testing.T) (id string, kill func()) {
 	return process.ID(cmd.Process.Pid), kill
 }
 
-// sendFrom sends an event of a chat, session, as from a host's process.
+// sendFrom sends an event of the chat with the id session, as if the process with the id host sent it.
 func (r *rig) sendFrom(host, session, event string) {
 	r.Helper()
 	e, err := hook.Read(strings.NewReader(strings.Replace(event, "{", `{"session_id":"`+session+`","cwd":"/w",`, 1)))
@@ -315,7 +315,7 @@ func (r *rig) stood(list todo.Snapshot) string {
 	return strings.TrimSpace(string(st.State) + " " + st.Asks)
 }
 
-// isThere checks what stood returns for a list, at the time that when describes.
+// isThere checks the state of a list as stood returns it; the text when describes the situation.
 func (r *rig) isThere(list todo.Snapshot, want, when string) {
 	r.Helper()
 	checktest.Same(r, when, r.stood(list), want)
@@ -329,9 +329,9 @@ const (
 	starts  = `{"hook_event_name":"SessionStart","source":"startup"}`
 )
 
-// A chat is there while its host's process lives, however long no event comes. When the process is killed, the chat is
-// gone at once and waits for nobody; if resumed, it is there again. If the process is on another machine, the chat
-// lasts for half an hour after an event.
+// A chat is there while its host's process lives, even if no event comes for hours. When the process is killed, the
+// chat is gone at once and waits for nobody; if resumed, it is there again. If the process is on another machine, the
+// chat lasts for half an hour after its last event.
 func TestChatsAreThereWithTheirHost(t *testing.T) {
 	for _, does := range []struct{ event, here string }{{asks, "waiting run `rm -r build`?"}, {prompts, "working"}, {rests, "idle"}} {
 		r := newRig(t)
@@ -353,7 +353,7 @@ func TestChatsAreThereWithTheirHost(t *testing.T) {
 		r.sendFrom(again, "s", prompts)
 		r.isThere(list, "working", "it is resumed")
 	}
-	reused, _ := newHost(t) // now has the number of the chat's host, which is gone
+	reused, _ := newHost(t) // has the process number that the chat's host, now gone, had
 	r := newRig(t)
 	r.sendFrom(reused[:strings.LastIndex(reused, "/")]+"/1", "s", asks)
 	r.sendFrom(reused[:strings.LastIndex(reused, "/")]+"/1", "s", writes)
@@ -369,8 +369,8 @@ func TestChatsAreThereWithTheirHost(t *testing.T) {
 	}
 }
 
-// When a host's process begins another chat, its previous chat, if that rests, ends until a prompt continues it. A chat
-// that works does not end, nor does one of a host that runs several chats in a process.
+// When a host's process begins another chat, its previous chat ends if it rests, until a prompt continues it. A chat
+// that works does not end, nor does a chat of a host that runs several chats in a process.
 func TestTheNextChatOfAProcessEndsTheOneBefore(t *testing.T) {
 	for _, c := range []struct{ before, next, want string }{
 		{rests, starts, "left open"},
@@ -395,8 +395,8 @@ func TestTheNextChatOfAProcessEndsTheOneBefore(t *testing.T) {
 	}
 }
 
-// After a machine slept for hours, a chat that worked counts as idle, and one that waits still waits since it asked.
-// With its next event each works again.
+// After a machine slept for hours, a chat that worked counts as idle, and a chat that waits still waits since the time
+// of its question. With its next event each chat works again.
 func TestTheMachineSleeps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, host := newRig(t), process.ID(os.Getpid())
@@ -482,8 +482,8 @@ func TestCopilot(t *testing.T) {
 	checktest.Same(t, "the board", strings.Join(r.board(), ""), want)
 }
 
-// BAD-INPUT 115: Copilot CLI's session.db: huge, a folder, damaged, locked, of another schema,
-// without end → Read for a second at most; nothing is changed, the log says why
+// BAD-INPUT 115: Copilot CLI's session.db: huge, a folder, damaged, locked, of another schema, an
+// endless view → Read for a second at most; nothing changes, the log says why
 func TestBadSessionDatabase(t *testing.T) {
 	insert := recorded(t, "copilot-sql-insert")
 	write := func(data string) func(copilotRig) {

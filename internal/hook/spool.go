@@ -26,10 +26,10 @@ import (
 // Opener opens the lists, which stay open until done is called.
 type Opener func() (lists board.Lists, done func(), err error)
 
-// Spool is a folder with the events of hooks that are not in the store yet, each in a file whose name begins with the
+// Spool is a folder of hooks' events. Each event waits for the store in its own file, whose name begins with the
 // event's time. The events are applied in order, each as of its time, before anybody uses the store.
 type Spool struct {
-	Folder string // its path, made when needed; empty: no spool, each event is applied at once
+	Folder string // the folder's path, made when needed; if empty, each event is applied at once
 	// Left is called after an event was added and synced. If it is nil, no other process looks into the spool, and Do
 	// applies events at once.
 	Left func()
@@ -44,10 +44,10 @@ type Spool struct {
 
 const (
 	maxSpooled, maxSpool = 1000, 64 << 20 // the most events in the spool, and the most bytes
-	maxLeft              = 64             // if so many wait, a hook applies them itself
+	maxLeft              = 64             // if so many events wait, a hook applies them itself
 	keepFor              = 24 * time.Hour // how long the store may fail on an event before the event is set aside
 	lockTimeout          = 2 * time.Second
-	lockEvery            = 2 * time.Millisecond // how often the lock is tried
+	lockEvery            = 2 * time.Millisecond // how long to wait between tries to take the lock
 
 	// Suffixes of the spool folder's path: for the lock while events are applied, and for the folder of damaged events.
 	lockSuffix, asideSuffix = "-apply", "-damaged"
@@ -55,7 +55,7 @@ const (
 
 // Do handles an event, and returns a text for the agent, empty for none. It calls open only if it needs the lists. If
 // the host waits for no answer, Do adds the event to the spool, if there is one. If that fails, Do applies the event at
-// once, out of order rather than not at all. An error, [ErrNotNeeded] among others, has no text of a list.
+// once, perhaps out of order. An error, such as [ErrNotNeeded], contains no text of a list.
 func (s *Spool) Do(ctx context.Context, e Event, open Opener) (told string, err error) {
 	a, err := e.action()
 	if err != nil || a == nil {
@@ -124,7 +124,7 @@ func (s *Spool) add(e Event) (waiting int, err error) {
 	}
 	id := time.Now().UnixNano()
 	if len(all) > 0 {
-		id = max(id, came(all[len(all)-1]).UnixNano()+1) // grows also if the clock was set back
+		id = max(id, came(all[len(all)-1]).UnixNano()+1) // so ids grow even if the clock was set back
 	}
 	err = os.Rename(f.Name(), filepath.Join(s.Folder, fmt.Sprintf("%020d-%s", id, rand.Text())))
 	atomicfile.SyncFolder(s.Folder)
@@ -173,7 +173,7 @@ func came(name string) time.Time {
 	return time.Unix(0, id)
 }
 
-// lock waits for the lock for applying events. It returns nil if no events are left: another process applied them.
+// lock takes the lock under which events are applied. It returns nil if another process has applied all events.
 func (s *Spool) lock(ctx context.Context) (unlock func(), err error) {
 	for began := time.Now(); ; {
 		if all, err := s.names(); err != nil || len(all) == 0 {
@@ -190,7 +190,7 @@ func (s *Spool) lock(ctx context.Context) (unlock func(), err error) {
 }
 
 // Drain applies all events to a store, in order, as of the times when they came. It first waits for another process
-// that applies events. An event that fails, by an error of the store or ctx, stays with its chat's later events.
+// that applies events. If the store or ctx makes an event fail, that event and its chat's later events stay.
 func (s *Spool) Drain(ctx context.Context, st board.Store) error {
 	unlock, err := s.lock(ctx)
 	if err != nil || unlock == nil {
@@ -223,7 +223,7 @@ func (s *Spool) apply(ctx context.Context, name string, lists board.Lists, back 
 		return err
 	}
 	e, act, err := queued(f, "hook "+name)
-	_ = f.Close() // Windows moves no open file
+	_ = f.Close() // Windows cannot move an open file
 	switch {
 	case err != nil:
 		return s.setAside(name, err)
@@ -244,7 +244,7 @@ func (s *Spool) apply(ctx context.Context, name string, lists board.Lists, back 
 	return os.Remove(f.Name()) // not synced: applying an event again changes nothing
 }
 
-// queued reads an event that was in the spool, and returns what is to be done for it.
+// queued reads an event of the spool, and returns it, with id as its operation id, and its act.
 func queued(in io.Reader, id string) (e Event, a *act, err error) {
 	if e, err = Read(in); err != nil {
 		return e, nil, err

@@ -50,7 +50,7 @@ func (r *spoolRig) put(came time.Time, event string) {
 	r.write(map[string]string{fmt.Sprintf("%020d-X", came.UnixNano()): event})
 }
 
-// read returns the files of the spool, by their names.
+// read returns the contents of the spool's files by their names.
 func (r *spoolRig) read() map[string]string {
 	r.Helper()
 	all := make(map[string]string)
@@ -109,7 +109,7 @@ func (r *spoolRig) sizes() map[string]int64 {
 	return all
 }
 
-// expect checks the second step in all revisions of each chat's list, and how many events are left.
+// expect checks the text of the second item in all revisions of each chat's list, and how many events are left.
 func (r *spoolRig) expect(left int, lists ...string) {
 	r.Helper()
 	defer func(applied board.Store) { r.Spool.Store = applied }(r.Spool.Store)
@@ -165,7 +165,7 @@ func TestSpoolIDsGrow(t *testing.T) {
 	}
 }
 
-// An event that a failing store does not take stays. An event that was applied, but not removed before its process was
+// An event stays in the spool while the store fails. An event that was applied, but not removed before its process was
 // killed, is not applied again.
 func TestSpoolKeepsWhatFails(t *testing.T) {
 	r := newSpoolRig(t)
@@ -192,9 +192,9 @@ func TestSpoolKeepsWhatFails(t *testing.T) {
 	r.expect(0, "a: 1 2")
 }
 
-// After a process was killed between two events, the next process applies all of them again. This changes nothing, also
-// for an event without an id in the store, such as a question that was answered since. A half-written file of a killed
-// process is no event, and does no harm.
+// After a process was killed between two events, the next process applies all events again. This changes nothing, even
+// for an event whose id the store does not keep, such as a question that was answered since. A file that a killed
+// process wrote only in part is no event, and does no harm.
 func TestSpoolKilledWhileApplying(t *testing.T) {
 	r := newSpoolRig(t)
 	r.Left = func() {}
@@ -329,8 +329,8 @@ func TestSpoolIsOvertaken(t *testing.T) {
 	r.isDoing("waits: run `rm -r build`?", "the clock was set back")
 }
 
-// If a spooled event fails, the store is used without it. The event is tried again after a while, or as soon as another
-// one comes.
+// If a spooled event fails, the store is still used, without that event. The event is tried again after three seconds,
+// or as soon as another event comes.
 func TestSpoolBeforeABrokenStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newSpoolRig(t)
@@ -392,7 +392,7 @@ func TestSpoolOfABrokenList(t *testing.T) {
 	}
 	r.expect(2, "b: 1 3")
 	checktest.Has(t, "set aside", r.aside(), "of yesterday")
-	broken.before = func() { broken.chat = "nobody" } // from the chat's second event on the store works
+	broken.before = func() { broken.chat = "nobody" } // the store works from the chat's second event on
 	checktest.Fails(t, "the store does not fail", r.Drain(t.Context(), &broken))
 	r.expect(2, "b: 1 3")
 	checktest.Check(t, r.Drain(t.Context(), r.store))
@@ -406,9 +406,9 @@ func (r *spoolRig) aside() string {
 	return strings.Join(slices.Collect(maps.Values(aside.read())), "")
 }
 
-// BAD-INPUT 114: Sixty hooks at once, on a free or locked store; in the spool a cut, huge or refused event, or a
-// thousand; a link or pipe in its place → Each event is on disk in order, and the next reader sees it. Only a bad event
-// is set aside; a hook applies what the spool cannot take
+// BAD-INPUT 114: Sixty hooks at once, on a free or locked store; a spool with a cut, huge or refused event, or a
+// thousand events; a link or pipe as spool → Each event is on disk in order, and the next reader sees it. Only bad
+// events are set aside; a hook applies events that the spool refuses
 func TestDamagedSpool(t *testing.T) {
 	good := steps("a", "secret")
 	now := time.Now().Add(-time.Minute)
@@ -444,7 +444,7 @@ func TestDamagedSpool(t *testing.T) {
 		}
 		for name := range r.sizes() {
 			if full == 9 {
-				checktest.Check(t, os.Truncate(filepath.Join(r.Folder, name), 64<<20/9)) // with a hole
+				checktest.Check(t, os.Truncate(filepath.Join(r.Folder, name), 64<<20/9)) // sparse, so on no disk
 			}
 		}
 		before := r.sizes()
@@ -452,7 +452,7 @@ func TestDamagedSpool(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		checktest.Same(t, "what waits was changed", maps.Equal(r.sizes(), before), true)
-		r.Spool.Store, r.broken = nil, nil // the store is well again
+		r.Spool.Store, r.broken = nil, nil // the store works again
 		checktest.Fails(t, "error", checktest.Err(r.tell(steps("d", "1"))), "applied at once")
 		r.expect(full, "d: 1")
 	}

@@ -16,11 +16,11 @@ import (
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
-// saying returns a text for the agent about the target's list; empty if there is nothing to say.
+// saying is a function that returns a text for the agent about the target's list; empty if there is nothing to say.
 type saying func(*prompts.Words, board.Target) (string, error)
 
-// tell calls say for each conversation and returns the first text that is not empty. Without conversations it uses the
-// two of the agent: the one for our tools, then the one for its host's own todo tool.
+// tell calls say for each given conversation and returns the first text that is not empty. If none is given, it uses
+// the agent's two conversations: the one for our tools, then the one for its host's own todo tool.
 func (e Event) tell(say saying, of ...board.Conversation) (string, error) {
 	if len(of) == 0 {
 		of = []board.Conversation{e.chat(), e.mirrors()}
@@ -43,7 +43,7 @@ func (e Event) hasOpen(ctx context.Context, lists board.Lists) (has bool, err er
 	return has, err
 }
 
-// usedTool records that the agent works, and tells it the news.
+// usedTool records that the agent works, and tells the agent what others changed.
 func (e Event) usedTool(ctx context.Context, lists board.Lists) (string, error) {
 	if err := e.goesOn(ctx, lists); err != nil || e.Host == kimi {
 		return "", err
@@ -65,7 +65,7 @@ func (e Event) news(ctx context.Context, lists board.Lists, ended bool) (string,
 	})
 }
 
-// hear calls heard to change the agent's chat; for a sub-agent without open list the main agent's, with isMain true.
+// hear calls heard to change the agent's chat. For a sub-agent without an open list it is the main agent's, and isMain.
 func (e Event) hear(ctx context.Context, lists board.Lists, heard func(c *todo.Chat, isMain bool, at time.Time)) error {
 	isMain := false
 	if e.Agent != "" {
@@ -98,7 +98,7 @@ func (e Event) goesOn(ctx context.Context, lists board.Lists) error {
 	return err
 }
 
-// askTools are tools that ask the user, without another event: one of Claude Code and Kimi Code, and one of Codex.
+// askTools are tools whose call is the only event of a question: of Claude Code and Kimi Code, then of Codex.
 var askTools = []string{"AskUserQuestion", "request_user_input"}
 
 // asks records that the agent waits for a person.
@@ -108,7 +108,7 @@ func (e Event) asks(ctx context.Context, lists board.Lists) error {
 		return nil
 	}
 	return e.hear(ctx, lists, func(c *todo.Chat, _ bool, at time.Time) {
-		if !e.isOld(c, at) && (c.Asks == "" || e.Message == "" || len(e.Details) > 0) { // else c.Asks says more
+		if !e.isOld(c, at) && (c.Asks == "" || e.Message == "" || len(e.Details) > 0) { // else c.Asks is the fuller
 			c.Says(todo.Asks, question, at)
 		}
 	})
@@ -177,14 +177,14 @@ func (e Event) earlier(ctx context.Context, lists board.Lists) (string, error) {
 		}
 		states, err := lists.States(ctx, list)
 		if err != nil || states[list.List.ID].State != todo.LeftOpen {
-			return "", err // another chat took the list up, or it was put away
+			return "", err // another chat took the list up, or it is no longer open
 		}
 		return tools.Reminder(w, list, w.Earlier, w.GoOnEarlier), nil
 	}, board.Conversation{Key: before.ID}, board.Conversation{Key: before.ID, Mirrors: true})
 }
 
-// chatBefore returns the chat from which the event's chat was forked, or else, among the chats of the host's process,
-// the one cleared last. It returns the zero Chat if there is none, or if the process is unknown.
+// chatBefore returns, for a fork, the chat that Parent names; for another event, the chat of the host's process that
+// was cleared last. It returns the zero Chat if there is none, or if Parent or the process is unknown.
 func (e Event) chatBefore(ctx context.Context, lists board.Lists) (before todo.Chat, err error) {
 	switch {
 	case e.Source == "fork" && e.Parent != "":
@@ -202,7 +202,7 @@ func (e Event) chatBefore(ctx context.Context, lists board.Lists) (before todo.C
 	return before, err
 }
 
-// forgets sets Forgot: at the next prompt the agent is told of its open list, or else of the previous chat's.
+// forgets sets Forgot: the next prompt tells the agent of its open list or, if it has none, of the previous chat's.
 func (e Event) forgets(ctx context.Context, lists board.Lists) error {
 	_, err := lists.Hear(ctx, e.chat(), func(c *todo.Chat, _ time.Time) { c.Forgot = true })
 	return err

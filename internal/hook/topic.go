@@ -35,7 +35,7 @@ func (e Event) prompt(ctx context.Context, lists board.Lists) (string, error) {
 	return e.news(ctx, lists, !was.Doing.InTurn())
 }
 
-// begins records that a session starts, and that its agent rests, except after a compaction, which may be in a turn.
+// begins records that a session starts and that its agent rests; no rest after a compaction, which may be in a turn.
 func (e Event) begins(ctx context.Context, lists board.Lists) error {
 	_, err := e.takeTopic(ctx, lists, func(c *todo.Chat, at time.Time) {
 		if e.Source != "compact" && !e.isLate(c, at) {
@@ -48,8 +48,8 @@ func (e Event) begins(ctx context.Context, lists board.Lists) error {
 	return e.endOthers(ctx, lists)
 }
 
-// endOthers ends the resting other chats of the host's process, since Codex reports their ends only when it quits. It
-// skips hosts that run several chats in one process and report the end of each.
+// endOthers ends the other chats of the host's process if they rest, since Codex reports their ends only when it quits.
+// It does nothing for hosts that run several chats in one process and report the end of each.
 func (e Event) endOthers(ctx context.Context, lists board.Lists) error {
 	reportsEach := e.isOfPlugin() || slices.Contains([]string{gemini, qwen, copilot}, e.Host)
 	if e.Process == "" || reportsEach || e.Agent != "" {
@@ -60,9 +60,9 @@ func (e Event) endOthers(ctx context.Context, lists board.Lists) error {
 		func(c *todo.Chat, at time.Time) { c.End("", at) })
 }
 
-const otherAge = 7 * 24 * time.Hour // other chats that were not used for longer are ignored
+const otherAge = 7 * 24 * time.Hour // chats that were not used for longer are ignored
 
-// endAll ends the chats for which isOne is true.
+// endAll calls end with each chat of the last otherAge for which isOne returns true.
 func endAll(ctx context.Context, lists board.Lists, isOne func(todo.Chat) bool, end func(*todo.Chat, time.Time)) error {
 	all, err := lists.OwnChats(ctx, time.Now().Add(-otherAge))
 	for _, c := range all {
@@ -83,7 +83,7 @@ func (e Event) isOther(lists board.Lists) func(todo.Chat) bool {
 }
 
 // leads makes the id of the host's process a key of the chat, for hosts whose MCP calls do not identify the chat. If
-// another chat of the process is in a turn, the key would be ambiguous, so leads removes it.
+// another chat of the process is in a turn, the key would be ambiguous, so it is removed.
 func (e Event) leads(ctx context.Context, lists board.Lists) error {
 	if e.Process == "" || e.Agent != "" || !clients.Find(e.Host).ByHost {
 		return nil
@@ -120,9 +120,9 @@ func (e Event) start(ctx context.Context, lists board.Lists) (string, error) {
 	return e.show(ctx, lists)
 }
 
-// takeTopic records the event's title and prompt as topics of the chat, then calls heard. A prompt that comes while a
-// list is open is marked so, since it may be about that list or the next one. If a prompt has no words, the topic is
-// the folder's name with its branch, except on a main branch, whose name says nothing about the task.
+// takeTopic records the event's title and prompt as topics of the chat, then calls heard. A prompt while a list is open
+// becomes FromMeanwhile: it may be about that list or the next. If a prompt has no words and no list is open, the topic
+// is the folder's name with its branch, except on a main branch, whose name says nothing about the task.
 func (e Event) takeTopic(ctx context.Context, lists board.Lists, heard func(c *todo.Chat, at time.Time)) (was todo.Chat, err error) {
 	var topics []todo.Topic
 	if e.Agent == "" && e.Title != "" {
@@ -153,14 +153,14 @@ func (e Event) takeTopic(ctx context.Context, lists board.Lists, heard func(c *t
 	})
 }
 
-// typed returns the prompt; ok is false if no person typed it, but the host or a hook made it.
+// typed returns the prompt; ok is false if the host or a hook made the prompt, not a person.
 func (e Event) typed() (prompt string, ok bool) {
 	prompt = strings.TrimSpace(string(e.Prompt))
-	if e.Host == qwen { // Qwen Code makes prompts itself, too
+	if e.Host == qwen { // Qwen Code also makes prompts itself
 		prompt = strings.TrimSpace(e.Submitted)
 	}
 	if before, after, ok := strings.Cut(prompt, "</hook_context>"); ok && strings.HasPrefix(before, "<hook_context>") {
-		prompt = strings.TrimSpace(after) // without what hooks said as Gemini CLI started
+		prompt = strings.TrimSpace(after) // without the texts of hooks from the start of Gemini CLI
 	}
 	return prompt, prompt != "" && !strings.HasPrefix(prompt, "<") && slices.Contains([]string{"", "user", "sdk"}, e.Source)
 }
@@ -168,7 +168,7 @@ func (e Event) typed() (prompt string, ok bool) {
 // command matches a command of the host, such as /clear. It does not match a path such as /tmp/a.
 var command = regexp.MustCompile(`^/[\w.:[:^ascii:]-]+(\s|$)`)
 
-// firstLine returns the first line with a letter or digit, cleaned and cut; empty for a command of the host or a shell.
+// firstLine returns the first line with a letter or digit, cleaned and cut; empty for a /command or a !shell command.
 func firstLine(prompt string) string {
 	if command.MatchString(prompt) || strings.HasPrefix(prompt, "!") {
 		return ""

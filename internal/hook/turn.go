@@ -25,19 +25,19 @@ func (e Event) endsTurn() bool {
 	return name == "stop" || name == "afteragent"
 }
 
-// endTurn records that the agent rests, with the question that it asks or why its model failed. It returns the text
-// with which the agent is to go on; empty if it is not.
+// endTurn records that the agent rests, with the question that it asks or why its model failed. If the agent is to go
+// on, endTurn returns the text that says so.
 func (e Event) endTurn(ctx context.Context, lists board.Lists) (string, error) {
 	if e.Agent != "" || e.waitsForAgents() {
 		return "", nil // the agent goes on by itself
 	}
 	question := cmp.Or(e.Failure, lastQuestion(e.Last))
-	switch strings.ToLower(e.Name) { // after a failure a person must tell the agent to go on
+	switch strings.ToLower(e.Name) { // a failure counts as a question: a person must tell the agent to go on
 	case "stopfailure":
 		question = cmp.Or(e.Failure, e.Last)
 	case "erroroccurred":
 		question = "the model failed"
-		for text := []byte(e.Error); ; { // the message may be JSON with a message in it
+		for text := []byte(e.Error); ; { // the message may itself be JSON with a message
 			var failure struct{ Message string }
 			if json.Unmarshal(text, &failure, json.MatchCaseInsensitiveNames(true), jsontext.AllowInvalidUTF8(true)) != nil || failure.Message == "" {
 				break
@@ -65,7 +65,7 @@ func (e Event) endTurn(ctx context.Context, lists board.Lists) (string, error) {
 	return text, err
 }
 
-// afterTurn tells the agent, once, the items that a person added for the end of the turn: they move to the list.
+// afterTurn tells the agent, once, the items that a person added for the end of the turn, and moves them to the list.
 func (e Event) afterTurn(ctx context.Context, lists board.Lists) (string, error) {
 	return e.goOn(ctx, lists, func(list todo.Snapshot) (bool, error) { return len(list.Later) > 0, nil })
 }
@@ -88,9 +88,9 @@ func (e Event) goOn(ctx context.Context, lists board.Lists, isDue func(todo.Snap
 	})
 }
 
-// isLate reports whether the event is older than what is known of the chat: isOld is true, or the event contradicts the
-// start or end of a turn less than five seconds ago. A host need not wait for its hooks, so events may come out of
-// order; those of our plugins come in order.
+// isLate reports whether the event is older than the chat's state: isOld is true, or the event contradicts a turn's
+// start or end that was recorded less than five seconds before it. A host need not wait for its hooks, so events may
+// come out of order, except from our plugins.
 func (e Event) isLate(c *todo.Chat, at time.Time) bool {
 	overtaken := c.Doing == todo.Rests
 	if strings.EqualFold(e.Name, "SessionStart") {
@@ -99,14 +99,14 @@ func (e Event) isLate(c *todo.Chat, at time.Time) bool {
 	return e.isOld(c, at) || overtaken && !e.isOfPlugin() && !e.endsTurn() && at.Sub(c.Since) < 5*time.Second
 }
 
-// isOld reports whether the event waited in the spool while a newer one was applied at once.
+// isOld reports whether a newer event was applied at once while this event waited in the spool.
 func (e Event) isOld(c *todo.Chat, at time.Time) bool {
 	since := cmp.Or(c.Since, c.Ended)
-	return e.id != "" && at.Before(since) && since.Before(time.Now()) // since in the future: the clock was set back
+	return e.id != "" && at.Before(since) && since.Before(time.Now()) // a future since: the clock was set back
 }
 
 // idles records, for an idle_prompt event, that no turn runs. Hosts send the event some time after the end of a turn.
-// It alone says that a turn or a question ended because a person interrupted it.
+// No other event shows that a person interrupted a turn or a question.
 func (e Event) idles(ctx context.Context, lists board.Lists) error {
 	_, err := lists.Hear(ctx, e.chat(), func(c *todo.Chat, at time.Time) {
 		if c.Doing != todo.Rests && !e.isOld(c, at) {
@@ -116,7 +116,7 @@ func (e Event) idles(ctx context.Context, lists board.Lists) error {
 	return err
 }
 
-// finish returns a text, to keep the turn from ending, about open items that are not blocked; once for the same items.
+// finish keeps the turn from ending: it returns a text about open items that are not blocked, once for the same items.
 func (e Event) finish(ctx context.Context, lists board.Lists) (string, error) {
 	chat, err := lists.Chat(ctx, e.chat())
 	if err != nil || chat.Asks != "" {
@@ -169,8 +169,8 @@ var lastSentence = regexp.MustCompile(`^(?:.*(?:[.!?] |[。！？؟…]))?(.*\S.
 
 const (
 	wakeTick = time.Second // how often Wake looks for a person's changes
-	// restsSoon is how long it may take until the end of a turn is known: another hook records it while Wake runs. If
-	// the agent does not rest then, its turn was kept from ending.
+	// restsSoon is how long Wake waits until the agent rests, which another hook records. If the agent does not rest by
+	// then, its turn was kept from ending.
 	restsSoon = 10 * time.Second
 )
 
@@ -207,7 +207,7 @@ func (e Event) Wake(ctx context.Context, lists board.Lists) (string, error) {
 	}
 }
 
-// work returns the news if a person added, reworded or reopened an open item since the agent saw its list.
+// work returns the news if a person, since the agent saw its list, added or changed an item that is open, not blocked.
 func (e Event) work(ctx context.Context, lists board.Lists) (string, error) {
 	isWork := func(d todo.Difference) bool {
 		return (d.Kind == todo.Added || d.Kind == todo.Changed) && !d.After.Status.Settled() && d.After.Status != todo.Blocked

@@ -26,7 +26,7 @@ func (r *rig) install(client string, env ...string) {
 	r.installWith([]string{client}, env...)
 }
 
-// installWith does what install does, with flags, of which the last is the client's name.
+// installWith is like install, but with flags for the command. The last element of flags is the client's name.
 func (r *rig) installWith(flags []string, env ...string) {
 	r.t.Helper()
 	client := flags[len(flags)-1]
@@ -49,7 +49,7 @@ func (r *rig) installWith(flags []string, env ...string) {
 func claudeTools(settings ...string) func(*rig, bool, way) (args, env []string) {
 	return func(r *rig, first bool, w way) (args, env []string) {
 		args, env = claude(r, first, w)
-		strict := slices.Index(args, "--strict-mcp-config") // and --mcp-config FILE
+		strict := slices.Index(args, "--strict-mcp-config") // --mcp-config FILE follows
 		return slices.Delete(args, strict, strict+3), append(append(env, "CLAUDE_CODE_ENABLE_TODO_TOOLS=1"), settings...)
 	}
 }
@@ -213,7 +213,7 @@ func TestPluginOfClaudeCode(t *testing.T) {
 	r.install("claude-code")
 	r.run(resume,
 		call("TodoWrite", newPlan("Build the parser", 3, 2).arguments()),
-		call("mcp__todo__TodoWrite", newPlan("Bake bread", 3, 1).arguments())) // of the two, the installed one starts
+		call("mcp__todo__TodoWrite", newPlan("Bake bread", 3, 1).arguments())) // only the installed server starts
 	mirrored, ours := r.found(session, true), r.found(session, false)
 	if r.writes(mirrored) != 2 || completed(mirrored) != 2 || r.writes(ours) != 2 || len(r.lists()) != 2 {
 		t.Errorf("with hooks beside the plugin there are %d lists, written %d and %d times", len(r.lists()), r.writes(mirrored), r.writes(ours))
@@ -365,12 +365,12 @@ func opencodeFiles(r *rig) {
 	r.file(".config/opencode/opencode.json", asJSON(object{
 		"autoupdate": false, "model": "anthropic/claude-sonnet-4-5", "small_model": "anthropic/claude-sonnet-4-5",
 		"provider": object{"anthropic": object{"options": object{"baseURL": r.model.URL + "/v1", "apiKey": "x"}}},
-		"agent":    object{"general": object{"permission": object{"todowrite": "allow"}}}, // sub-agents have no todowrite
+		"agent":    object{"general": object{"permission": object{"todowrite": "allow"}}}, // otherwise sub-agents lack it
 	}))
 	r.install("opencode")
 }
 
-// checkOther checks the one mirrored list, and that there is one list beside it.
+// checkOther checks the mirrored list, and that there is exactly one other list.
 func (r *rig) checkOther(client, items string) {
 	r.t.Helper()
 	r.logLists()
@@ -424,7 +424,7 @@ func TestFolders(t *testing.T) {
 }
 
 // While a client runs, another client in the same folder does not go on with its list, not even with the same plan.
-// After both have ended, a third goes on with a list, unless it gives the server an id of its chat, which is a new one.
+// After both have ended, a third client goes on with a list, unless it gives the server a chat's id, since that is new.
 func TestTwoAtOnce(t *testing.T) {
 	for name, lists := range map[string]int{"claude-stdio": 3, "gemini": 2, "copilot": 3} {
 		t.Run(name, func(t *testing.T) {
@@ -496,7 +496,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// resumed checks that the run's first request contains the text of one list and not that of another.
+// resumed checks that the run's first request contains the text in want, of one list, and not the text in not.
 func (r *rig) resumed(want, not string) {
 	r.t.Helper()
 	turns, _ := r.model.turns()

@@ -1,8 +1,8 @@
 //go:build hosts && linux
 
-// Package hosts runs real MCP clients from npm, with a stand-in for the model, against the server. It checks what they
-// send, what they show a model, and which list a restarted client finds. `make hosts` installs the clients and runs
-// these tests, which are no part of `make test`.
+// Package hosts runs real MCP clients from npm, with a stand-in for the model, against the server. It checks what the
+// clients send, what they show a model, and which list a restarted client finds. `make hosts` installs the clients and
+// runs these tests, which are no part of `make test`.
 package hosts
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/prompts"
 )
 
-// shownAtMost is how many tokens a model may be shown for a write of ten items.
+// shownAtMost is the most tokens that a client may show its model as the result of a write of ten items.
 const shownAtMost = 30
 
 // expectation is what one client does in three runs in one folder. Each client offers its model our tool at once.
@@ -28,14 +28,14 @@ type expectation struct {
 	way     way
 	again   string // where the plan goes in the second run, with one more item done
 	other   string // where a wholly different plan goes in the third run
-	putAway bool   // the third write is told that the earlier plan was put away
+	putAway bool   // the result of the third write says that the earlier plan was put away
 }
 
 // expected is the table to edit when the server changes. Lists are numbered in the order in which they began. Codex
 // alone proves which conversation it is in, by its thread: in the same thread another plan puts the earlier one away.
 // Claude Code over stdio and Copilot CLI give their server an id of the chat, a hint: a new id is a new chat, and
-// begins a list even with the same plan (rule 4). Claude Code's -p -c has a new id each time. The others send no id: a
-// plan that keeps enough of a list goes on with that list, and another plan begins one.
+// begins a list even with the same plan (rule 4). Claude Code's -p -c has a new id each time. The other clients send no
+// id: a plan that keeps enough items of a list continues that list, and any other plan begins a new list.
 func expected() []expectation {
 	return []expectation{
 		{"claude-stdio", anew, "list 2 revision 1", "list 3 revision 1", false},
@@ -141,8 +141,7 @@ func (r *rig) shown() string {
 	return all[len(all)-1]
 }
 
-// offered returns the name under which the first request offers our tool; empty
-// when it does not.
+// offered returns the name under which the first request offers our tool; empty if it does not offer our tool.
 func (r *rig) offered() string {
 	if turns, _ := r.model.turns(); len(turns) > 0 {
 		return turns[0].toolName("")
@@ -162,8 +161,8 @@ func (r *rig) report(rec recording) {
 	r.t.Logf("SHOWN %d bytes, about %d tokens: %s", len(shown), tokens(shown), shown)
 }
 
-// T10: clients pass on a status and a reason that the schema does not list, and show the model that the server took
-// them. Clients that check calls by the schema themselves pass them on if the schema lists them.
+// T10: clients pass on a status and a reason that the schema does not list, and show the model that the server accepted
+// both. Clients that check calls against the schema pass both on if the schema lists them.
 func TestUnlistedStatuses(t *testing.T) {
 	checks := map[string]bool{"gemini": true, "kimi": true}
 	for _, c := range clients() {
@@ -192,17 +191,17 @@ func TestUnlistedStatuses(t *testing.T) {
 	}
 }
 
-// installed is a client that lists its servers itself.
+// installed is a client whose own program can list its servers.
 type installed struct {
-	name string   // as `todo-mcp install` has it
-	file string   // its configuration file before, below the home
+	name string   // the client's name for `todo-mcp install`
+	file string   // its configuration file before install, below the home
 	text string   // the content of that file
 	list []string // its command that lists servers
-	// stdio and http are texts that it lists, for the two ways to the server.
+	// stdio and http are texts in that list, for a server over stdio and over HTTP.
 	stdio, http string
 }
 
-// listing returns the clients whose own program lists its servers, most of them with whether it reached each server.
+// listing returns the clients whose own program lists its servers. Most lists say whether each server was reached.
 func listing(t *testing.T) []installed {
 	return []installed{
 		{name: "claude-code", list: []string{program(t, "@anthropic-ai/claude-code-*/claude"), "mcp", "list"}, stdio: "todo: todo-mcp  - ✔ Connected", http: "/mcp (HTTP) - ✔ Connected"},

@@ -35,13 +35,13 @@ type model struct {
 	other    []string // requests that are no turn of the conversation
 	// answered is called when a request shows the model tool results, with their number minus 1; may be nil.
 	answered func(n int)
-	// fails is the number of turns after which the model refuses all requests; 0 is never.
+	// fails is the number of turns after which the model refuses all requests; 0 means never.
 	fails int
 	// asked is called with each request that is a turn of the conversation; may be nil.
 	asked func(modelRequest)
 }
 
-// modelRequest is what one request tells the model.
+// modelRequest is the content of one request to the model.
 type modelRequest struct {
 	Tools   []string // names of the tools that it offers
 	Results []string // texts of the tool results in it, oldest first
@@ -62,7 +62,7 @@ func newModel(t *testing.T) *model {
 	return m
 }
 
-// begin gives the model a new script and forgets what it was sent.
+// begin gives the model a new script and forgets its earlier requests.
 func (m *model) begin(script ...plan) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -144,8 +144,8 @@ func (m *model) next(r modelRequest) *plan {
 	return &p
 }
 
-// toolName returns the name under which the client offers our tool, else the parameter deferred: a client that defers
-// its tools behind a search does not offer the tool at first.
+// toolName returns the name under which the client offers our tool; if it does not, the parameter deferred, since some
+// clients first offer only a search for tools.
 func (r modelRequest) toolName(deferred string) string {
 	for _, name := range r.Tools {
 		if dialectOf(name) != "" {
@@ -155,8 +155,8 @@ func (r modelRequest) toolName(deferred string) string {
 	return deferred
 }
 
-// dialectOf returns which of our whole-list tools a client offers under a name; empty for none. Our server's name
-// precedes the tool's, unlike with a host's own tools.
+// dialectOf returns which of our whole-list tools a client offers under a name; empty for none. The name begins with
+// our server's name, unlike the name of a host's own tool.
 func dialectOf(name string) string {
 	for _, tool := range []string{"TodoWrite", "update_plan", "todo_write", "todowrite", "TodoList"} {
 		if server, ours := strings.CutSuffix(name, tool); ours && strings.Contains(server, "todo") {
@@ -166,7 +166,7 @@ func dialectOf(name string) string {
 	return ""
 }
 
-// write returns the arguments of the plan's call of a tool; for a write, in the tool's own form.
+// write returns the arguments of the plan's call. If the plan writes a list, they have the form of the named tool.
 func (p plan) write(tool string) object {
 	if p.other != "" {
 		return p.arguments()
@@ -299,8 +299,8 @@ func openAIEvents(p *plan, tool string) []object {
 	}
 }
 
-// chatEvents returns an answer of Chat Completions. By the prompt's number of tokens, the parameter prompt, Qwen Code
-// knows whether a summary is shorter.
+// chatEvents returns an answer of Chat Completions. The parameter prompt is the prompt's number of tokens, by which
+// Qwen Code knows whether a summary is shorter.
 func chatEvents(p *plan, tool string, prompt int) []object {
 	delta, reason := object{"role": "assistant", "content": "Done."}, "stop"
 	if p != nil {

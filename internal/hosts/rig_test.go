@@ -44,7 +44,7 @@ const patience = 120 * time.Second
 
 // plan is one write of a list by our tool, or a call of another tool of the client.
 type plan struct {
-	id    int64 // of the call
+	id    int64 // the id of the call
 	items []todoItem
 	other string // the name of the other tool; empty for a write
 	input object // the arguments of the other tool
@@ -62,8 +62,8 @@ type todoItem struct {
 
 var planIDs atomic.Int64
 
-// newPlan returns a plan of n items about a subject: completed ones, as many as done, one in progress, then pending
-// ones.
+// newPlan returns a plan of n items about a subject: the number done of completed items, then one in progress, then
+// pending items.
 func newPlan(subject string, n, done int) plan {
 	p := plan{id: planIDs.Add(1)}
 	for i := range n {
@@ -87,7 +87,7 @@ func (p plan) arguments() object {
 	return object{"todos": p.items}
 }
 
-// tool returns the name of the tool to call; for a write, the parameter write.
+// tool returns the name of the tool to call: p.other or, for a write of a list, the parameter write.
 func (p plan) tool(write string) string { return cmp.Or(p.other, write) }
 
 func (p plan) callID(prefix string) string { return fmt.Sprintf("%sstandin%d", prefix, p.id) }
@@ -101,9 +101,9 @@ type rig struct {
 	store     string   // the SQLite file
 	recording string   // the file of the recording of the last run
 	server    []string // the command that the client starts
-	url       string   // of the proxy before the server over HTTP; empty for stdio
-	served    *url.URL // of the server over HTTP
-	pid       int      // of the server over HTTP
+	url       string   // the address of the proxy before the server over HTTP; empty for stdio
+	served    *url.URL // the address of the server over HTTP
+	pid       int      // the process id of the server over HTTP
 	runs      int
 	prompt    string // what the user of Claude Code types
 }
@@ -149,7 +149,7 @@ func execute(t *testing.T, home, dir string, args, env []string) (output string,
 	if cmd.Process == nil {
 		t.Fatal(err)
 	}
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // ends what the program left running
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // ends processes that the program left running
 	return string(out), err
 }
 
@@ -160,7 +160,7 @@ func command(ctx context.Context, t *testing.T, home, dir string, args, env []st
 	cmd.Dir = dir
 	path := filepath.Dir(program(t, "node-linux-*/bin/node")) + ":" + filepath.Dir(serverFile) + ":" + os.Getenv("PATH")
 	cmd.Env = append([]string{"PATH=" + path, "HOME=" + home, "TERM=dumb", "NO_COLOR=1"}, env...)
-	// The program and all it starts end with the group, which has the program's id.
+	// A kill of the process group, which has the program's id, also ends all processes that the program started.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
@@ -178,7 +178,7 @@ func (r *rig) lists() []todo.Snapshot {
 	return found
 }
 
-// read calls f with the store, which first applies the events that hooks left, and closes the store.
+// read opens the store, which first applies the events that hooks left, calls f with the store, and closes it.
 func (r *rig) read(f func(context.Context, board.Store) error) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
@@ -216,7 +216,7 @@ func (r *rig) serveHTTP() {
 }
 
 // proxyHTTP puts a proxy, which records the messages that are posted, in front of the rig's server over HTTP. Each
-// connection of the client gets its own connection to the server, as without a proxy. With reuse, clients, also those
+// connection of the client gets its own connection to the server, as without a proxy. If reuse is true, clients, even
 // of other rigs, share connections, as with most proxies.
 func (r *rig) proxyHTTP(reuse bool) {
 	r.t.Helper()
@@ -276,8 +276,8 @@ func (r *rig) record(req *http.Request, body []byte) {
 type way string
 
 const (
-	anew   way = "anew"   // as at first, in the same folder
-	resume way = "resume" // the client continues its last conversation, by its id where it has one
+	anew   way = "anew"   // the client starts as the first time, in the same folder
+	resume way = "resume" // the client continues its last conversation, by the conversation's id if it has one
 	latest way = "latest" // Claude Code continues its last conversation without an id
 )
 
@@ -288,7 +288,7 @@ const session = "11111111-2222-4333-8444-555555555555"
 // client is a real MCP client.
 type client struct {
 	name string
-	// files writes its settings, once for each rig.
+	// files writes the client's settings, once for each rig.
 	files func(r *rig)
 	// command returns the program with its arguments for the first run, or for a
 	// later one, and its environment besides the common one.
@@ -357,7 +357,7 @@ func codexFiles(r *rig) {
 	r.codexModel("[mcp_servers.todo]", "command = "+asJSON(r.server[0]), "args = "+asJSON(r.server[1:]))
 }
 
-// codexModel writes Codex' settings, with more lines.
+// codexModel writes Codex' settings, which end with the lines in more.
 func (r *rig) codexModel(more ...string) {
 	r.file("codex/config.toml", `model = "gpt-5"
 model_provider = "standin"
@@ -385,7 +385,7 @@ func geminiFiles(r *rig) {
 	r.geminiSettings(servers)
 }
 
-// geminiSettings writes Gemini CLI's settings, with more.
+// geminiSettings writes Gemini CLI's settings, with the fields of more.
 func (r *rig) geminiSettings(more object) {
 	settings := object{
 		"security": object{"auth": object{"selectedType": "gemini-api-key"}},
@@ -404,7 +404,7 @@ func gemini(r *rig, first bool, w way) (args, env []string) {
 	return args, []string{"GEMINI_API_KEY=x", "GOOGLE_GEMINI_BASE_URL=" + r.model.URL}
 }
 
-// qwenSettings writes Qwen Code's settings, with more.
+// qwenSettings writes Qwen Code's settings, with the fields of more.
 func (r *rig) qwenSettings(more object) {
 	settings := object{
 		"security": object{"auth": object{"selectedType": "openai"}},
@@ -497,7 +497,7 @@ func record(file, server string, args []string) int {
 	return cmd.ProcessState.ExitCode()
 }
 
-// tee copies lines, and calls line with each before the line is passed on.
+// tee copies lines, and calls the function line with each of them before it passes that one on.
 func tee(to io.Writer, from io.Reader, line func(string)) {
 	for r := bufio.NewReader(from); ; {
 		s, err := r.ReadString('\n')
@@ -511,7 +511,7 @@ func tee(to io.Writer, from io.Reader, line func(string)) {
 	}
 }
 
-// recording is what one run of a client sent and did to its servers.
+// recording is what one run of a client sent to its servers, with the servers' process ids.
 type recording struct {
 	sent    []string // messages to the server, variables that may name a session, and signals
 	servers []string // process ids
@@ -520,7 +520,7 @@ type recording struct {
 // naming matches environment variables that may name a session.
 var naming = regexp.MustCompile(`^[A-Z_]*(SESSION|PROJECT|THREAD|CONVERSATION)[^=]*=`)
 
-// read returns what was recorded in a file; nothing when it does not exist.
+// read returns the recording in a file; an empty recording if the file does not exist.
 func read(t *testing.T, file string) (r recording) {
 	t.Helper()
 	raw, err := os.ReadFile(file)

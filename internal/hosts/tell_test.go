@@ -28,18 +28,18 @@ import (
 
 // told is a client whose hooks tell its agent of its list.
 type told struct {
-	name  string // as `todo-mcp install` has it
+	name  string // the client's name for `todo-mcp install`
 	title string // its name for people
 	files func(r *rig)
-	// command runs it without a person; talk runs it at a terminal, with the prompt "go".
+	// command runs the client without a person; talk runs it at a terminal, with the prompt "go".
 	command func(r *rig, first bool, w way) (args, env []string)
 	talk    func(r *rig) (args, env []string)
-	// runs returns the call of its tool that runs a command.
+	// runs returns a call of the client's tool for shell commands.
 	runs func(command string) plan
 	// compact is what a person types so that the conversation is summarized.
 	compact string
 	// asks is on the screen when the client asks whether it may run a command, compacted when the conversation is
-	// summarized, and rested when it takes the next command, if its hooks report a rest before.
+	// summarized, rested when it takes a next command; rested is empty if it does so as soon as hooks report a rest.
 	asks, compacted, rested string
 }
 
@@ -89,7 +89,7 @@ func runShellCommand(command string) plan {
 	return call("run_shell_command", object{"command": command, "is_background": false})
 }
 
-// rig returns a rig of the client, set up as its users do, with more flags of install.
+// rig returns a rig of the client, installed as its users do it, with additional flags of install.
 func (c told) rig(t *testing.T, flags ...string) *rig {
 	return newRig(t, client{name: c.name, command: c.command, files: func(r *rig) {
 		c.files(r)
@@ -99,7 +99,7 @@ func (c told) rig(t *testing.T, flags ...string) *rig {
 
 func toldClaude(r *rig, first bool, w way) (args, env []string) {
 	args, env = claude(r, first, w)
-	strict := slices.Index(args, "--strict-mcp-config")               // and --mcp-config FILE
+	strict := slices.Index(args, "--strict-mcp-config")               // --mcp-config FILE follows
 	return append(slices.Delete(args, strict, strict+3), "Bash"), env // allows Bash, too
 }
 
@@ -111,7 +111,7 @@ func toldCodex(r *rig, first bool, w way) (args, env []string) {
 // add adds an item, in an editor, to the newest list that a person can change.
 func (r *rig) add(item string) { r.t.Helper(); r.edit("[ ] " + item) }
 
-// edit does what add does, for an item with a marker before it, such as [+].
+// edit is like add, but the item begins with its own marker, such as [+].
 func (r *rig) edit(item string) {
 	r.t.Helper()
 	editor := r.file("editor", "#!/bin/sh\necho '- "+item+"' >> \"$1\"\n")
@@ -148,7 +148,7 @@ func (r *rig) saw(when string, req modelRequest, want map[string]int) {
 }
 
 // A person's edit between two calls of other tools reaches the agent with the next request, and only once: not again
-// with the next answer, nor as news after a resume. There the agent is reminded of its list as it is by then.
+// with the next answer, nor as news after a resume. After a resume the agent is reminded of its list as it is now.
 func TestAgentsAreToldOfEdits(t *testing.T) {
 	for _, c := range toldClients() {
 		t.Run(c.name, func(t *testing.T) {
@@ -166,7 +166,7 @@ func TestAgentsAreToldOfEdits(t *testing.T) {
 			r.add("Buy flour")
 			r.model.answered = nil
 			r.run(resume)
-			turns, _ = r.model.turns() // Qwen Code may send more requests, to note what it learnt
+			turns, _ = r.model.turns() // Qwen Code may send more requests, for its own notes
 			r.saw("after resume", turns[0], map[string]int{reminder: 1, "Buy flour": 1})
 		})
 	}
@@ -209,8 +209,8 @@ func talkToQwen(r *rig) (args, env []string) {
 	return []string{program(r.t, ".bin/qwen"), "--auth-type", "openai", "--approval-mode", "default", "--allowed-tools", "mcp__todo__todo_write", "-i", "go"}, env
 }
 
-// A client's question for a permission is shown with its list until the person answers. A person's edit between two
-// prompts is told with the next prompt. After a summary of the conversation the agent is reminded of its list.
+// A client's question for a permission is shown with its list until the person answers. The agent learns of a person's
+// edit between two prompts with the next prompt. After a summary of the conversation it is reminded of its list.
 func TestAtTheTerminal(t *testing.T) {
 	for _, c := range toldClients() {
 		t.Run(c.name, func(t *testing.T) {
@@ -276,7 +276,7 @@ func TestModelFails(t *testing.T) {
 	}
 }
 
-// lines runs a command that prints something of the store.
+// lines runs a command of todo-mcp with the rig's store, and returns its output.
 func (r *rig) lines(args ...string) string {
 	r.t.Helper()
 	output, err := execute(r.t, r.home, r.dir, append([]string{serverFile}, append(args, "--store", "sqlite:"+r.store)...), nil)
@@ -286,7 +286,7 @@ func (r *rig) lines(args ...string) string {
 	return output
 }
 
-// awaitList waits until the newest list satisfies a condition, which what names.
+// awaitList waits until the function is returns true for the newest list; the text what names the awaited list.
 func (r *rig) awaitList(what string, is func(todo.Snapshot) bool) {
 	r.t.Helper()
 	r.read(func(ctx context.Context, s board.Store) error {
@@ -305,8 +305,8 @@ func (r *rig) awaitList(what string, is func(todo.Snapshot) bool) {
 	})
 }
 
-// await waits for a value that satisfies a condition. It calls the functions do, and calls them again while there is no
-// value: a client that is busy with its hooks misses keys.
+// await waits for a value that satisfies a condition. It calls each function in do, and repeats the calls while no such
+// value comes, since a client that is busy with its hooks misses keys.
 func await[T any](t *testing.T, what string, from <-chan T, is func(T) bool, do ...func()) (found T) {
 	t.Helper()
 	limit := time.After(patience)
@@ -336,7 +336,7 @@ func await[T any](t *testing.T, what string, from <-chan T, is func(T) bool, do 
 type screen struct {
 	t    *testing.T
 	term *os.File
-	more chan string // the texts added to it
+	more chan string // the texts added to the screen
 	text string      // all texts added so far, without escapes
 	from int         // where in text the next search begins
 }
@@ -345,7 +345,7 @@ type screen struct {
 func (r *rig) open(args, env []string) *screen {
 	r.t.Helper()
 	cmd := command(r.t.Context(), r.t, r.home, r.dir, args, append(env, "TERM=xterm-256color"))
-	cmd.SysProcAttr = nil // pty sets the terminal's
+	cmd.SysProcAttr = nil // pty sets its own
 	term := checktest.Must(pty.StartWithSize(cmd, &pty.Winsize{Rows: 50, Cols: 160}))(r.t)
 	s := &screen{t: r.t, term: term, more: make(chan string, 1<<16)}
 	go s.read()
@@ -402,8 +402,8 @@ func (s *screen) typed(keys string) { s.t.Helper(); checktest.Must(s.term.WriteS
 // enter sends what was typed.
 func (s *screen) enter() { s.typed("\r") }
 
-// An item that a person adds for the end of a turn is in no request of the turn. As the turn ends, the agent is told of
-// the item, once, and goes on with it.
+// An item that a person adds for the end of a turn is in no request of that turn. When the turn ends, the agent is told
+// of the item, once, and goes on with it.
 func TestAfterThis(t *testing.T) {
 	type host struct {
 		name string
@@ -427,12 +427,12 @@ func TestAfterThis(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := c.rig(t)
 			r.model.answered = func(n int) {
-				if n == 1 { // by then a plugin, which nothing waits for, has told of the list, too
+				if n == 1 { // by then even a plugin, for which no host waits, has reported the list
 					r.edit("[+] Buy salt")
 				}
 			}
 			script := []plan{newPlan("Bake bread", 2, 0), c.runs("true"), c.runs("true"), newPlan("Bake bread", 2, 1)}
-			if c.name == "opencode" { // opencode run would end with the turn
+			if c.name == "opencode" { // the command "opencode run" would end with the turn
 				asked := r.asked()
 				r.model.begin(script...)
 				r.serveOpencode()("go")

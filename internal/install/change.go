@@ -18,7 +18,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/atomicfile"
 )
 
-// MaxFile is the maximum size of a client's file, in bytes. Claude Code's also has its state: 240 MB were seen.
+// MaxFile is the maximum size of a client's file, in bytes. Claude Code's file also has its state: 240 MB were seen.
 const MaxFile = 300_000_000
 
 // file is a configuration file as it was read.
@@ -26,7 +26,7 @@ type file struct {
 	path   string // as the client names it
 	target string // the file that path links to; path if it is no link
 	mark   []byte // the byte order mark, which editors of Windows write
-	data   []byte // what follows the mark; nil for no file
+	data   []byte // the content after the mark; nil if there is no file
 }
 
 // readFile reads a file, which need not exist.
@@ -112,7 +112,7 @@ type edit struct {
 	before file
 	root   map[string]any // the parsed content of after
 	after  []byte
-	ours   bool     // the file has this program already
+	ours   bool     // the file already had this program
 	shown  []string // a line for each change
 }
 
@@ -132,8 +132,8 @@ func (o Options) read(path string) (e *edit, err error) {
 
 func (e *edit) isNone() bool { return bytes.Equal(e.before.data, e.after) }
 
-// removes reports whether the file is to be removed: it has nothing but a version and empty objects and arrays, no
-// comment, and this program probably made it, since there is no copy of an earlier content.
+// removes reports whether to remove the file: it is no link, keeps only a version and empty objects and arrays, no
+// comment, and this program probably made it: the new content is empty, or there is no copy of an earlier content.
 func (e *edit) removes() bool {
 	f, left := e.before, maps.Clone(e.root)
 	maps.DeleteFunc(left, func(key string, value any) bool {
@@ -155,7 +155,7 @@ func (e *edit) object(key string) (map[string]any, error) {
 	return all, nil
 }
 
-// errNotEdited is the error for an edit whose result would not have the wanted value.
+// errNotEdited is the error for an edit whose result, parsed again, would not have the wanted value.
 var errNotEdited = errors.New(": this is written in a way that cannot be edited safely: change it by hand; --print shows what install writes")
 
 // set sets the value at a path, and shows it in the diff.
@@ -188,7 +188,7 @@ func (e *edit) setShown(value, shown any, path ...any) error {
 	return nil
 }
 
-// plainJSON returns a value as it is decoded from its JSON.
+// plainJSON encodes a value as JSON and decodes it again.
 func plainJSON(value any) (read any) {
 	text, _ := json.Marshal(value)
 	_ = json.Unmarshal(text, &read)
@@ -285,7 +285,7 @@ func (e *edit) save(home string) error {
 	// If the file names this program, an existing copy stays: it has the earlier content, which a user may want back.
 	isOurs := e.ours || bytes.Contains(e.before.data, []byte(programName))
 	if e.before.data != nil && !(isOurs && exists(copied)) {
-		_ = os.Remove(copied) // so that the new one gets the mode of a new file, readable by its owner alone
+		_ = os.Remove(copied) // so that the new copy gets the mode of a new file, readable by its owner alone
 		if err := atomicfile.Write(copied, slices.Concat(e.before.mark, e.before.data), nil); err != nil {
 			return fmt.Errorf("make a copy: %w", err)
 		}

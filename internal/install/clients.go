@@ -13,18 +13,18 @@ import (
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
-// Client is a known MCP client ([clients.Client]), and how to configure it.
+// Client is a known MCP client ([clients.Client]), with the ways to configure it.
 type Client struct {
 	clients.Client
 	clients.Setup
 	hooks *hookSetup // nil for a client without known hooks
 }
 
-// hookSetup is how to configure a client's hooks.
+// hookSetup describes how to configure a client's hooks.
 type hookSetup struct {
 	file       string      // its file of hooks, or its plugin
 	entries    []hookEntry // the hooks; a plugin's entries have only a kind
-	flat       bool        // a hook stands in its event's list, with the matcher; else in a group with the matcher
+	flat       bool        // a hook with its matcher stands in its event's list; else in a group, which has the matcher
 	form       string      // a template of a hook's fields, written as [clients.Setup.Stdio] is; empty for commandForm
 	timeout    int         // when the client stops a hook, in the client's unit
 	version    int         // the version that the file must have; 0 for none
@@ -75,8 +75,8 @@ func likeClaudeCode(mirrors hookEntry, more ...hookEntry) []hookEntry {
 
 const (
 	seconds      = 5            // the timeout of a hook
-	codexSeconds = 3            // in Codex, which warns of longer ones for some hooks
-	wakeSeconds  = 12 * 60 * 60 // of the hook that waits while an agent rests
+	codexSeconds = 3            // the timeout in Codex, which warns of longer timeouts for some hooks
+	wakeSeconds  = 12 * 60 * 60 // the timeout of the hook that waits while an agent rests
 )
 
 // Clients returns the clients that can be configured. Formats and places are from the programs themselves if npm has
@@ -104,7 +104,7 @@ func hookSetups() map[string]*hookSetup {
 		"claude-code": {
 			file: clients.ClaudeFile, timeout: seconds, windows: shell.POSIX, statusLine: "show --format statusline --claude-code",
 			entries: likeClaudeCode(mirrorHook("PostToolUse", "claude-code"), hookEntry{Calls, "PreToolUse", ourCalls},
-				hookEntry{Calls, "PostToolUse", "Agent|Task"}, // has the task of a sub-agent
+				hookEntry{Calls, "PostToolUse", "Agent|Task"}, // names the task of a sub-agent
 				hookEntry{Edits, "PostToolBatch", ""},         // once for all tools of a step
 				hookEntry{Waiting, "Notification", "elicitation_dialog|agent_needs_input|idle_prompt"},
 				hookEntry{Waiting, "StopFailure", ""}, hookEntry{Wake, "Stop", ""}),
@@ -124,7 +124,7 @@ func hookSetups() map[string]*hookSetup {
 			file: clients.GeminiFile, timeout: seconds * 1000, windows: shell.PowerShell,
 			entries: []hookEntry{
 				mirrorHook("AfterTool", "gemini-cli"), {Mirror, "SessionStart", "resume"}, {event: "SessionEnd"},
-				// a matcher has one cause; Gemini CLI drops answers at /clear and /compress, so BeforeAgent reminds
+				// a matcher names one cause; Gemini CLI drops answers at /clear and /compress, so BeforeAgent reminds
 				{Remind, "SessionStart", ""}, {Remind, "PreCompress", "manual"}, {Remind, "BeforeAgent", ""},
 				{Edits, "BeforeAgent", ""}, {Edits, "AfterTool", ""},
 				{Waiting, "Notification", ""}, {Waiting, "AfterAgent", ""},
@@ -133,10 +133,10 @@ func hookSetups() map[string]*hookSetup {
 		},
 		"qwen": {
 			file: clients.QwenFile, timeout: seconds, windows: shell.PowerShell,
-			entries: likeClaudeCode(mirrorHook("PostToolUse", "qwen"), // the prompt event precedes each request to the model
+			entries: likeClaudeCode(mirrorHook("PostToolUse", "qwen"), // Edits: the prompt event precedes each request
 				hookEntry{Waiting, "Notification", "idle_prompt"}, hookEntry{Waiting, "StopFailure", ""}),
 		},
-		"copilot": { // no Edits: it reads answers of another form; no PermissionRequest: it also comes without a question
+		"copilot": { // no Edits: it needs answers of another form; no PermissionRequest: it comes also without question
 			file: "$COPILOT_HOME/hooks/todo-mcp.json|~/.copilot/hooks/todo-mcp.json", timeout: seconds, windows: shell.PowerShell,
 			flat: true, version: 1, form: `type: "command", bash, powershell, timeoutSec`, entries: []hookEntry{
 				mirrorHook("PostToolUse", "copilot"), {event: "SessionStart"}, {event: "SessionEnd"},
@@ -176,13 +176,13 @@ const (
 	Wake    Kind = "wake"
 )
 
-// Kinds returns the default kinds, which only tell and show. [Finish] and [Wake] make an agent go on.
+// Kinds returns the default kinds, whose hooks only inform agents and people. [Finish] and [Wake] make an agent go on.
 func Kinds() []Kind { return []Kind{Mirror, Calls, Remind, Edits, Waiting} }
 
 // AllKinds returns every kind.
 func AllKinds() []Kind { return append(Kinds(), Finish, Wake) }
 
-// About says what hooks of a kind do; empty for an unknown kind.
+// About returns a description of the hooks of a kind; empty for an unknown kind.
 func About(k Kind) string {
 	return map[Kind]string{
 		Mirror:  "the list of the client's own todo tool stands on the board beside the others",
@@ -195,7 +195,7 @@ func About(k Kind) string {
 	}[k]
 }
 
-// HookCost says what a hook costs.
+// HookCost tells people what a hook costs.
 const HookCost = "A hook starts a process, for which the client waits some 30 ms."
 
 // ParseKinds returns the kinds in a text: names with commas between them, "all", or "none" (empty, not nil).
@@ -217,7 +217,7 @@ func ParseKinds(text string) ([]Kind, error) {
 
 // chosen returns the kinds that a client runs if the given kinds are chosen: those of them that it can run, and kinds
 // that these imply. Edits, Waiting and Wake imply Edits and Waiting, since the same hooks say that an agent works and
-// that its turn ended. A kind is also implied if its first hook has a matcher, and a chosen hook at its event has none.
+// that its turn ended. A kind is also implied if its first hook has a matcher and a chosen hook of its event has none.
 func (s *hookSetup) chosen(kinds []Kind) (all []Kind) {
 	if s == nil {
 		return nil
@@ -273,7 +273,7 @@ func union(a, b string) string {
 	return a
 }
 
-// running returns the kinds of which the file has all hooks.
+// running returns the kinds whose hooks are all in the file.
 func (h hookFile) running(places []place) (all []Kind) {
 	if h.isPlugin() {
 		text, _ := h.root[pluginPath].(string)

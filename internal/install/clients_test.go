@@ -17,8 +17,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/install"
 )
 
-// Into each client's files, as users have them, the server is added, then one over HTTP in its place, later hooks
-// beside other hooks. After uninstall the files are as they were. Nothing that is shown has a secret (BAD-INPUT 94).
+// Install adds the server to each client's files, as users have them, then replaces it by one over HTTP, and later adds
+// hooks beside other hooks. After uninstall the files are as before. No diff shows a secret (BAD-INPUT 94).
 func TestClients(t *testing.T) {
 	for _, name := range edited() {
 		t.Run(name, func(t *testing.T) {
@@ -57,8 +57,8 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// On an empty machine the files are made with their folders, and have the texts to write by hand. All changes are
-// shown, and uninstall leaves nothing.
+// On an empty machine install makes the files with their folders, and writes the same texts as a person would by hand.
+// The diff shows all changes, and uninstall leaves nothing.
 func TestMissingFiles(t *testing.T) {
 	for _, name := range edited() {
 		r := newRig(t, name)
@@ -172,7 +172,7 @@ func TestSeveralFiles(t *testing.T) {
 		}
 	}
 	r.refused(install.Options{}, "opencode.json:1:2")
-	// The file with this program is taken, even if a file that precedes it has come since.
+	// The file with this program is taken, even if a file that has precedence was made later.
 	r.write(filepath.Join(folder, "opencode.json"), "{}")
 	r.write(filepath.Join(folder, "opencode.jsonc"), `{"mcp": {"todo": {"type": "local", "command": ["todo-mcp"]}}}`)
 	if got := r.look(); got.File != filepath.Join(folder, "opencode.jsonc") || got.Name != "todo" {
@@ -191,8 +191,8 @@ func withHooks(t *testing.T, client, text string) *rig {
 	return r
 }
 
-// For each choice of kinds install writes the same hooks, whatever hooks were there before, and Look reports the kinds
-// again. The choice none removes all hooks.
+// For each choice of kinds install writes the same hooks, whatever hooks were there before, and Look reports the same
+// kinds. The choice none removes all hooks.
 func TestHookKinds(t *testing.T) {
 	all := install.AllKinds()
 	for _, name := range install.Names() {
@@ -238,8 +238,8 @@ func TestHookKinds(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 117: Foreign hooks that post to our address; an unknown kind of hooks → They stay, also after `uninstall`;
-// an error that lists the kinds
+// BAD-INPUT 117: Foreign hooks that post to our address; an unknown kind of hooks → The hooks stay, also after
+// `uninstall`; an error lists the kinds
 func TestNoKinds(t *testing.T) {
 	for _, name := range []string{"mirrors", "all mirror", "mirror,\x1b[2J", "", "none,mirror"} {
 		if kinds, err := install.ParseKinds(name); err == nil || !strings.Contains(err.Error(), "mirror, calls") || strings.Contains(err.Error(), "\x1b") {
@@ -263,14 +263,14 @@ func TestHooksGoWithoutTheServer(t *testing.T) {
 type outcome struct {
 	*rig
 	o     install.Options
-	was   install.HookState // before
+	was   install.HookState // the state of hooks before
 	shown string
 	err   error
 }
 
-// installed installs to a client whose file had the text before. The first word is the client. With "in hooks" that
-// file is the file of hooks, with "windows" an editor of Windows wrote it. Other words describe the machine and set
-// flags of install.
+// installed installs to a client after it writes the text in before to a file of the client. The first word is the
+// client. The file has servers, with "in hooks" hooks; with "windows" it is as an editor of Windows writes it. Other
+// words describe the machine and set flags of install.
 func installed(t *testing.T, words []string, before string) *outcome {
 	t.Helper()
 	out := &outcome{rig: newRig(t, words[0])}
@@ -340,11 +340,11 @@ func (out *outcome) part(name string) string {
 	return string(text)
 }
 
-// testdata/cases has many files, each with a title, and what install makes of them. A part whose name has a | is a file
-// before install, or with "lines" one file in each line; the parts behind it are the outcomes.
+// testdata/cases has many clients' files before and after install. A part whose name contains | is a file before
+// install, with a title, or with "lines" one file in each line; the parts that follow it are the outcomes.
 //
 // BAD-INPUT 97: Another server by our name, or a program, package or address whose name contains
-// ours → It stays; this one is called todo-mcp
+// ours → It stays; our entry is called todo-mcp
 //
 // BAD-INPUT 99: `install` by a program in npx's cache → The entry calls npx; a user's version and
 // arguments stay

@@ -24,7 +24,7 @@ func (c Client) entry(name string, s Server) object {
 }
 
 // fill makes an object from a form, such as `type: "stdio", command, args?`. A field's value is the JSON after its
-// colon; without a colon it is from values. A key loses the ? at its end, and a + with all that follows.
+// colon or, without a colon, the field's value in values. A key loses a final ?, and all from a + on.
 func fill(form string, values map[string]any) (all object) {
 	for part := range strings.SplitSeq(form, ", ") {
 		key, text, hasValue := strings.Cut(part, ": ")
@@ -38,12 +38,12 @@ func fill(form string, values map[string]any) (all object) {
 }
 
 var (
-	// addresses are the keys for an address in the clients and their versions; commands are the keys for a command.
+	// addresses are the keys that clients of any version use for an address; commands are the keys for a command.
 	addresses = []string{"url", "httpUrl", "serverUrl", "uri"}
 	commands  = []string{"command", "cmd", "args"}
 	// leads are all keys that say how to reach a server.
 	leads = slices.Concat(addresses, commands, []string{"type", "source"})
-	// ofStdio are keys for a command only, ofHTTP keys for an address only. Some clients refuse the wrong ones.
+	// ofStdio are keys that fit only a command, ofHTTP keys that fit only an address. Some clients refuse unfit keys.
 	ofStdio = []string{"env", "envs", "env_keys", "env_vars", "envFile", "cwd"}
 	ofHTTP  = []string{"headers", "http_headers", "env_http_headers", "bearer_token_env_var", "oauth", "auth"}
 )
@@ -79,7 +79,7 @@ func texts(value any) (out []string) {
 	return out
 }
 
-// put writes how to reach the server into its entry, and removes the keys of another way to reach a server.
+// put writes the server's command or address into its entry, and removes keys for the other transport (stdio or HTTP).
 func (c Client) put(f serversFile, wanted Server) (err error) {
 	set, shown := c.entry(f.name, wanted), c.entry(f.name, Server{wanted.Command, wanted.shownArgs(), wanted.URL})
 	if f.entry == nil {

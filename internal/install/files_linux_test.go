@@ -37,9 +37,9 @@ func asNobody(t *testing.T, home string) {
 	t.Cleanup(func() { _, _ = syscall.Setfsuid(0), syscall.Setfsgid(0) })
 }
 
-// BAD-INPUT 95: A client's file that is missing, a link, a pipe, over 300 MB, unreadable,
-// protected, or changed since it was read; a relative `HOME` → It is replaced whole, with mode and
-// owner, after a private copy, or [left](../clients.md); refused
+// BAD-INPUT 95: A client's file: missing, a link, a pipe, over 300 MB, unreadable, protected, or
+// changed since read; a relative `HOME` → The file is replaced whole, with mode and owner, after a
+// private copy, or [left](../clients.md); `HOME` is refused
 func TestProtected(t *testing.T) {
 	for _, c := range []struct {
 		name         string

@@ -15,10 +15,10 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// format reads and edits files of a syntax. A path has keys and, as ints, indices.
+// format reads and edits files of one syntax. A path consists of keys (strings) and indices (ints).
 type format struct {
 	read func(data []byte) (map[string]any, error)
-	// write returns data with the value set at a path, and adds the parents that are missing; nil removes the value.
+	// write returns data with the value set at a path, and adds missing parents. A nil value removes the old value.
 	write func(data []byte, value any, path []any) ([]byte, error)
 }
 
@@ -78,8 +78,8 @@ func setTOML(data []byte, value any, path []any) ([]byte, error) {
 	return text, cmp.Or(err, wrong)
 }
 
-// besides returns the rest of a file as text, without the server or item which: a server's name or an item's index. If
-// which is nil or newItem, nothing is left out.
+// besides returns a file as text, without one server or item. The argument which is the server's name or the item's
+// index. If it is nil or newItem, nothing is left out.
 func besides(root map[string]any, table string, which any) string {
 	servers, isTable := root[table].(map[string]any)
 	items, isArray := root[table].([]any)
@@ -89,13 +89,13 @@ func besides(root map[string]any, table string, which any) string {
 		items = slices.Delete(items, n, n+1)
 		root[table] = items
 	}
-	if (isTable || isArray) && len(servers)+len(items) == 0 { // an empty table is the same as none
+	if (isTable || isArray) && len(servers)+len(items) == 0 { // an empty table counts as none
 		delete(root, table)
 	}
 	return fmt.Sprintf("%#v", root) // DeepEqual would find NaN unequal
 }
 
-// tomlOf returns the TOML of the whole server or item at a path after a value is set there; empty if it is removed.
+// tomlOf returns the TOML of the whole server or item at a path once a value is set there; empty if that removes it.
 func tomlOf(root map[string]any, value any, path []any) (block string, err error) {
 	table := path[0].(string)
 	entry, _ := at(root, path[:2]).(map[string]any)
@@ -150,7 +150,7 @@ func cutTOML(text, table string, which any) (before, behind string) {
 	return kept[0].String(), kept[1].String() + lead
 }
 
-// yamlOf returns an object as YAML, for [Client.ByHand]. The JSON of strings and arrays is YAML.
+// yamlOf returns an object as YAML, for [Client.ByHand]. Strings and arrays stay JSON, which is valid YAML.
 func yamlOf(all map[string]any, indent string) (out string) {
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		out += indent + key + ":"
@@ -179,7 +179,7 @@ const sidebarCommand = "show --json" // the command whose output the sidebar dra
 
 var kindsLine = regexp.MustCompile(`(?m)^const kinds = .*$`) // in a plugin
 
-// readPlugin reads a plugin of ours, whose only value is the whole text; nil for another plugin.
+// readPlugin returns, for a plugin of ours, a root whose only value is the whole text; nil for another plugin.
 func readPlugin(data []byte) (root map[string]any, err error) {
 	for _, text := range []string{opencodePlugin, sidebarPlugin} {
 		if begin, _, _ := strings.Cut(text, "\n"); bytes.HasPrefix(data, []byte(begin)) {
@@ -189,7 +189,7 @@ func readPlugin(data []byte) (root map[string]any, err error) {
 	return root, nil
 }
 
-// setPlugin returns the new text of a plugin; empty for nil. It refuses data that is no plugin of ours.
+// setPlugin returns text as the new content of a plugin; empty if text is nil. It refuses data that is not our plugin.
 func setPlugin(data []byte, text any, _ []any) ([]byte, error) {
 	if root, _ := readPlugin(data); root == nil && len(data) > 0 {
 		return nil, errors.New(": this is another plugin, which stays")

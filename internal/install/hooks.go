@@ -19,7 +19,7 @@ type HookState string
 const (
 	HooksMissing  HookState = "no"
 	HooksThere    HookState = "yes"
-	HooksOutdated HookState = "outdated" // they call another program, or some are missing
+	HooksOutdated HookState = "outdated" // hooks call another program, or some are missing
 	HooksPending  HookState = "pending"  // the client runs none before a person trusts them
 )
 
@@ -40,20 +40,20 @@ const (
 type hookFile struct {
 	*edit
 	*hookSetup
-	host    string // the client, as events name it
+	host    string // the client's name in events
 	machine Machine
 	shell   shell.Shell
-	program string   // the path or the name that hooks call; empty with an error
+	program string   // the path or name by which hooks call this program; empty if unknown
 	store   []string // the arguments --store and --config
 	server  string   // the address, without mcpPath, of the server to which hooks pass events; empty if they write to the store
-	err     error    // why it is unknown what hooks call
+	err     error    // why hooks cannot be installed; nil if they can
 }
 
 // errSlowHooks is the error for hooks of a program that npx runs.
 var errSlowHooks = errors.New("hooks are not for npx, which takes too long for what runs with each todo: " +
 	"npm install --global todo-mcp, then todo-mcp install --hooks")
 
-// hookFile returns a client's file of hooks, and adds its edit to the Change if missing. Hooks use the server's store.
+// hookFile returns a client's file of hooks, and adds its edit to change if missing. Hooks use the server's store.
 func (c Client) hookFile(m Machine, o Options, server Server, change *Change) (h hookFile, err error) {
 	command, unknown := m.Command(c.IsDesktop)
 	h = hookFile{hookSetup: c.hooks, host: c.Prefixes[0], machine: m, shell: shell.POSIX, store: storeOf(server.Args), err: unknown}
@@ -68,14 +68,14 @@ func (c Client) hookFile(m Machine, o Options, server Server, change *Change) (h
 	if address := addressForm.FindStringSubmatch(server.URL); address != nil {
 		h.server = address[1]
 	}
-	if m.System == "windows" { // all its shells accept slashes, some no backslashes
+	if m.System == "windows" { // all shells of Windows accept slashes, some no backslashes
 		h.shell, h.program = h.windows, strings.ReplaceAll(h.program, `\`, "/")
 	}
 	h.edit, err = change.edit(o, m.place(c.hooks.file))
 	return h, err
 }
 
-// setHooks makes a client run the hooks of chosen kinds alone. Without kinds it removes the status line, too.
+// setHooks makes a client run only the hooks of the given kinds. Without kinds it removes the status line, too.
 func (c Client) setHooks(m Machine, o Options, server Server, kinds []Kind, change *Change) error {
 	if c.hooks == nil {
 		return nil
@@ -135,7 +135,7 @@ func (c Client) lookForHooks(m Machine, o Options, s *State, servers map[string]
 		return err
 	}
 	for _, p := range places {
-		if s.Name == "" { // only hooks name a server on another machine
+		if s.Name == "" { // without an entry, only hooks name the server, on another machine
 			_, h.server, _ = strings.Cut(p.command, " "+serverFlag+" ")
 		}
 	}
@@ -202,7 +202,7 @@ func (h hookFile) places() (all []place, err error) {
 // placesIn returns the hooks of this program in the group at a path; the group as one place if it has no other hooks.
 func (h hookFile) placesIn(group any, event string, path ...any) (here []place) {
 	matcher, _ := at(group, []any{"matcher"}).(string)
-	if matcher == "*" { // the same as none
+	if matcher == "*" { // the same as no matcher
 		matcher = ""
 	}
 	hooks := []any{group}
@@ -285,8 +285,8 @@ func (h hookFile) brief(calls, event string) {
 	h.shown = append(h.shown[:last], line+event)
 }
 
-// setStatusLine sets or removes the status line, unless the client has another program's. Arguments that a person added
-// stay, unless they name a store.
+// setStatusLine sets or removes the status line, unless it is another program's. Arguments that a person added stay,
+// unless they name a store.
 func (h hookFile) setStatusLine(comes bool) error {
 	line, err := h.object(statusLineKey)
 	command, shown := h.command(h.statusLine)
@@ -305,13 +305,13 @@ func (h hookFile) setStatusLine(comes bool) error {
 	return h.setShown(command, shown, statusLineKey, "command")
 }
 
-// calls returns the command that the hook of an entry runs, and what people see of it.
+// calls returns the command that the hook of an entry runs, and the text of it that people see.
 func (h hookFile) calls(e hookEntry) (text, shown string) {
 	flag := map[Kind]string{Finish: " " + finishFlag, Wake: " " + wakeFlag}[e.kind]
 	return h.command(hookName + " --host " + h.host + flag)
 }
 
-// command returns a command of this program, and what people see of it: not the store, which may have a password.
+// command returns a command of this program, and the text that people see, without a store, which may have a password.
 func (h hookFile) command(name string) (text, shown string) {
 	words := append([]string{h.program}, strings.Fields(name)...)
 	if h.server != "" && strings.HasPrefix(name, hookName) {

@@ -1,5 +1,5 @@
 // Package install adds this server to the configuration of MCP clients, and removes it. A [Change] is shown before it
-// is made. All else in a file stays, also what a user added to the server's own entry, such as variables.
+// is made. All else in a file stays, also fields that a user added to the server's own entry, such as variables.
 package install
 
 import (
@@ -18,15 +18,15 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/clients"
 )
 
-const defaultName = "todo" // the name of the server's entry, unless another server has it
+const defaultName = "todo" // the name of the server's entry, unless another server has this name
 
-// Options say what to add.
+// Options are the choices of a person who installs or uninstalls.
 type Options struct {
 	Args  []string // the arguments of the command; nil keeps those of the entry
 	URL   string   // the address of a running server, instead of a command; empty for none
 	Hooks []Kind   // the kinds of hooks to run; empty removes all hooks, nil keeps them
 	Allow *bool    // run the server's tools without asking, where there is a setting for it ([clients.Allow]); nil keeps it
-	Blank bool     // treat all files as empty, so that the change is what to write by hand
+	Blank bool     // treat all files as empty: the change is then the text to write by hand
 }
 
 // Check returns an error for a bad URL, or for a URL together with Args. It adds /mcp to a URL without a path.
@@ -49,10 +49,10 @@ func (o *Options) Check() error {
 
 const mcpPath = "/mcp" // the path of MCP on a server
 
-// addressForm matches an MCP address. Groups: all before mcpPath; the query.
+// addressForm matches an MCP address. Its groups are the text before mcpPath and the query.
 var addressForm = regexp.MustCompile(`^([^?]*)` + mcpPath + `/?(\?.*)?$`)
 
-// plain returns an address without a slash after mcpPath: the server serves both.
+// plain removes a slash after mcpPath from an address: the server serves both forms.
 func plain(address string) string { return addressForm.ReplaceAllString(address, "$1"+mcpPath+"$2") }
 
 // Server is how a client reaches this server.
@@ -75,7 +75,7 @@ func (s Server) String() string {
 	return u.String()
 }
 
-// shownArgs returns the arguments for people: flags without =value, the package of npx, and ellipses for all others.
+// shownArgs returns the arguments that people may see: flags without =value, the package of npx, else an ellipsis.
 func (s Server) shownArgs() []string {
 	shown, n := slices.Clone(s.Args), s.fromPackage()
 	for i, arg := range shown {
@@ -88,7 +88,7 @@ func (s Server) shownArgs() []string {
 	return shown
 }
 
-// State is what is known of a client on this machine.
+// State describes a client on this machine.
 type State struct {
 	Found    bool   // there is a trace of the client
 	File     string // the file with its servers
@@ -96,14 +96,14 @@ type State struct {
 	Server   Server
 	Disabled bool // the user turned the server off
 	Hooks    HookState
-	Kinds    []Kind // of the hooks that it runs
-	Allowed  bool   // it runs the server's tools without asking
+	Kinds    []Kind // the kinds of hooks that the client runs
+	Allowed  bool   // the client runs the server's tools without asking
 }
 
-// ByHand reports whether a person has to edit the client's file: no library edits YAML without changes elsewhere in it.
+// ByHand reports whether a person has to edit the client's file: no library edits YAML without other changes.
 func (c Client) ByHand() bool { return strings.HasSuffix(c.Files[0], ".yaml") }
 
-// Look returns the state of a client. It is valid also with an error, which says why a file cannot be read.
+// Look returns the state of a client. The state is valid even with an error, which says why a file cannot be read.
 func (c Client) Look(m Machine, o Options) (State, error) {
 	s := State{Found: c.isHere(m)}
 	f, err := c.open(m, o)
@@ -136,9 +136,9 @@ func (c Client) isHere(m Machine) bool {
 // serversFile is a client's file with its servers.
 type serversFile struct {
 	*edit
-	names []string       // of this program's entries
-	name  string         // of the entry to keep up to date, or of a new one
-	entry map[string]any // nil for a new one
+	names []string       // the names of this program's entries
+	name  string         // the name of the entry to keep up to date, or of a new entry
+	entry map[string]any // the entry called name; nil if it is new
 }
 
 // open returns the file with the client's servers. Of the possible files it takes the first that has this program, else
@@ -181,9 +181,9 @@ func (c Client) read(m Machine, o Options, path string) (f serversFile, err erro
 	return f, err
 }
 
-// isOurs reports whether an entry is of this program: it runs it, or has the address in o, or has a name of ours and an
-// address that this program serves. Other servers use /mcp, too, so an entry with headers or a sign-in must also have
-// the usual port.
+// isOurs reports whether an entry is for this program: the entry runs the program, or has the address in o, or has one
+// of our names and an address that the program may serve. Other servers use /mcp, too, so an entry of the last kind
+// with other headers or a sign-in must have the usual port.
 func isOurs(m Machine, o Options, name string, entry map[string]any) bool {
 	s := read(entry)
 	if s.URL != "" {
@@ -198,14 +198,14 @@ func isOurs(m Machine, o Options, name string, entry map[string]any) bool {
 	return n > 0 && programForm.MatchString(s.Args[n-1]) || m.isProgram(s.Command)
 }
 
-// servedForm matches an address that this program may serve: /mcp on this machine, with or without a list. The group is
+// servedForm matches an address that this program may serve: /mcp on this machine, perhaps with ?list=. The group is
 // the port.
 var servedForm = regexp.MustCompile(`^(?i:https?://(?:127\.0\.0\.1|localhost|\[::1\])(?::(\d+))?)` + mcpPath + `(?:\?list=[^&#]*)?$`)
 
-// runnerForm matches the words, one a line, before the package in a command of npx, bunx or pnpx, perhaps run by cmd.
+// runnerForm matches the words before the package in a command of npx, bunx or pnpx (cmd may run it), one word a line.
 var runnerForm = regexp.MustCompile(`^(?:(?:.*[/\\])?cmd(?:\.exe)?\n/c\n)?(?:.*[/\\])?(?:npx|bunx|pnpx)(?:\.cmd|\.exe)?\n(?:-.*\n)*`)
 
-// fromPackage returns the index of the first argument after the package that npx or the like runs; 0 for others.
+// fromPackage returns the index of the first argument after the package that npx or the like runs; 0 without a runner.
 func (s Server) fromPackage() int {
 	words := strings.Join(append([]string{s.Command}, s.Args...), "\n")
 	return min(strings.Count(runnerForm.FindString(words), "\n"), len(s.Args))
@@ -214,7 +214,7 @@ func (s Server) fromPackage() int {
 // programForm matches the whole name of this program, or of its package with a version.
 var programForm = regexp.MustCompile(`^todo-mcp(@[\w.^~+-]+)?(?i:\.exe|\.cmd)?$`)
 
-// Install returns the change, perhaps none, that adds or updates this server and the hooks of o in a client.
+// Install returns the change, perhaps empty, that adds or updates this server and the hooks in o for a client.
 func (c Client) Install(m Machine, o Options) (Change, error) {
 	return c.change(m, o, func(f serversFile, change *Change) error {
 		wanted, err := c.wanted(m, o, read(f.entry))
@@ -241,8 +241,8 @@ func (c Client) Install(m Machine, o Options) (Change, error) {
 	})
 }
 
-// Uninstall returns the change, perhaps none, that removes this server and its hooks from a client. It also removes an
-// empty file that this program made.
+// Uninstall returns the change, perhaps empty, that removes this server and its hooks from a client. The change also
+// removes an empty file that this program made.
 func (c Client) Uninstall(m Machine, o Options) (Change, error) {
 	return c.change(m, o, func(f serversFile, change *Change) error {
 		if c.ByHand() {
@@ -250,7 +250,7 @@ func (c Client) Uninstall(m Machine, o Options) (Change, error) {
 		}
 		for _, name := range f.names {
 			err := f.set(nil, c.Servers, name)
-			if err != nil && filepath.Ext(change.File) == ".toml" { // remove the hooks all the same
+			if err != nil && filepath.Ext(change.File) == ".toml" { // so that the hooks are still removed
 				change.note("%s.%s stays, since it is written in a way that cannot be edited safely; codex mcp remove %[2]s takes it away", c.Servers, name)
 			} else if err != nil {
 				return err
@@ -265,8 +265,8 @@ func (c Client) Uninstall(m Machine, o Options) (Change, error) {
 	})
 }
 
-// allow adds to a change the setting by which a client runs a server's tools without asking, or removes the setting;
-// nil keeps it. It reports whether the file had the setting.
+// allow adds to a change the setting with which a client runs a server's tools without asking, or its removal if allows
+// points to false; nil keeps the setting. It reports whether the file had the setting.
 func (c Client) allow(m Machine, o Options, name string, allows *bool, change *Change) (had bool, err error) {
 	if c.Allow.Path == "" {
 		return false, nil
@@ -274,7 +274,7 @@ func (c Client) allow(m Machine, o Options, name string, allows *bool, change *C
 	var path []any
 	var value any
 	text := strings.NewReplacer("NAME", name)
-	_ = json.Unmarshal([]byte(text.Replace(c.Allow.Value)), &value) // a constant
+	_ = json.Unmarshal([]byte(text.Replace(c.Allow.Value)), &value) // constant JSON
 	e, err := change.edit(o, cmp.Or(m.place(c.Allow.File), change.File))
 	for key := range strings.SplitSeq(text.Replace(c.Allow.Path), "/") {
 		path = append(path, key)
@@ -296,7 +296,7 @@ func (c Client) allow(m Machine, o Options, name string, allows *bool, change *C
 	return had, e.set(value, path...)
 }
 
-// change opens the client's file, lets plan edit it, and returns the edits that change something.
+// change opens the client's file, calls plan to edit it and others, and returns the edits that change something.
 func (c Client) change(m Machine, o Options, plan func(serversFile, *Change) error) (Change, error) {
 	f, err := c.open(m, o)
 	change := Change{File: f.before.path, edits: []*edit{f.edit}, home: m.Home}
@@ -307,7 +307,7 @@ func (c Client) change(m Machine, o Options, plan func(serversFile, *Change) err
 	return change, err
 }
 
-// wanted returns the server's entry. It keeps old's arguments unless o has any, and its command if it is this program.
+// wanted returns the server to configure. It keeps old's arguments unless o has any, and old's command if that is ours.
 func (c Client) wanted(m Machine, o Options, old Server) (Server, error) {
 	switch {
 	case o.URL != "" && c.NoHTTP != "":

@@ -58,7 +58,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// A path in an entry that leads to this same program in another way stays, for the server and for hooks.
+// A path that leads to this program through a link stays, in the server's entry and in hooks.
 func TestSameProgramByAnotherPath(t *testing.T) {
 	r := newRig(t, "cursor")
 	other := filepath.Join(r.m.Home, "my tools", "todo-mcp")
@@ -92,7 +92,7 @@ func TestRelativeHome(t *testing.T) {
 	}
 }
 
-// The text of a server for people has no passwords.
+// The text of a server that people see contains no passwords.
 func TestServerString(t *testing.T) {
 	for want, s := range map[string]install.Server{
 		"todo-mcp": {Command: "todo-mcp"},
@@ -129,7 +129,7 @@ func TestByHand(t *testing.T) {
 	r.expectFiles(before)
 }
 
-// documented compares a part of a page below docs with what it should be.
+// documented compares a part of a page below docs with want; with -update it writes want into the page.
 func (r *rig) documented(page string, part *regexp.Regexp, want string) {
 	r.Helper()
 	path := filepath.Join("..", "..", "docs", page)
@@ -228,7 +228,7 @@ func TestHooksAreDocumented(t *testing.T) {
 	}
 }
 
-// expectPlugin checks that the client's plugin has the hooks of its settings.
+// expectPlugin checks that the client's plugin in packaging has the same hooks as the client's settings.
 func (r *rig) expectPlugin(settings string) {
 	r.Helper()
 	settings = strings.ReplaceAll(settings, r.m.Executable, "todo-mcp")
@@ -245,7 +245,7 @@ func (r *rig) expectPlugin(settings string) {
 	checktest.Same(r.T, "the plugin's hooks (-want +got)", cmp.Diff(hooks(settings), hooks(plugin)), "")
 }
 
-// expectCopy checks that the copy of a file has a text, and is for its owner alone.
+// expectCopy checks that the copy of a file has a text, and that only its owner may read it.
 func (r *rig) expectCopy(path, want string) {
 	r.Helper()
 	info, err := os.Lstat(path + ".todo-mcp.bak")
@@ -274,7 +274,7 @@ func TestLinkedFile(t *testing.T) {
 	r.expectCopy(path, "{}\n")
 }
 
-// There is one copy, for its owner alone: of the last content that had nothing of this program, or else of the content
+// A file has one copy, which only its owner may read: of the last content without this program, or else of the content
 // before the first change.
 func TestBackup(t *testing.T) {
 	r := newRig(t, "claude-code").sample().sampleHooks()
@@ -316,8 +316,8 @@ func TestNotAFile(t *testing.T) {
 		checktest.Check(t, place(path))
 		r.refused(install.Options{}, name, path)
 	}
-	// A file of a megabyte, in the long form of the tests (TODO_LONG) of 15, with many parts, is changed, and little of
-	// it is shown.
+	// A file of 1 MB with many parts (15 MB in the long form of the tests, TODO_LONG) is changed, and little of it is
+	// shown.
 	parts := 20_000
 	if os.Getenv("TODO_LONG") != "" {
 		parts = 200_000
@@ -330,8 +330,8 @@ func TestNotAFile(t *testing.T) {
 	r.expectFiles(before)
 }
 
-// BAD-INPUT 95: a file of servers or of hooks that another program wrote, made or removed since it was read is not
-// touched.
+// BAD-INPUT 95: if another program wrote, made or removed a file of servers or of hooks since install read it, install
+// does not touch the file.
 func TestChangedMeanwhile(t *testing.T) {
 	o := install.Options{Hooks: install.Kinds()}
 	both := func(r *rig) { r.sample().sampleHooks() }
@@ -367,8 +367,8 @@ func TestChangedMeanwhile(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 167: `uninstall` of a file with a mark, without a last line end, or changed since → As
-// it was, to the byte, without copy or empty folder. A copy that differs stays, and is named
+// BAD-INPUT 167: `uninstall` of a file with a BOM, without a last newline, or changed since → The
+// old bytes return, without copy or empty folder. A copy that differs stays, and is named
 func TestUninstallLeavesNothing(t *testing.T) {
 	for client, before := range map[string]string{
 		"gemini": "\ufeff{\"a\": 1}\r\n", "cursor": `{"mcpServers": {"k": {"command": "k"}}}`, "codex": "model = \"x\"\n[tui]\nnotifications = true",

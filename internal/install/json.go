@@ -31,21 +31,21 @@ func (o object) MarshalJSONTo(out *jsontext.Encoder) error {
 	return errors.Join(err, out.WriteToken(jsontext.EndObject))
 }
 
-// inLine returns a value, made here or decoded from a file, as one line of JSON, which is also JavaScript; a string is
-// also TOML. It replaces invalid UTF-8, as a program's path may have.
+// inLine returns a value, made here or decoded from a file, as one line of JSON. The line is also JavaScript and, for a
+// string, TOML. Invalid UTF-8, which a program's path may have, is replaced.
 func inLine(value any) string {
 	text, _ := json.Marshal(value, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true))
 	return string(text)
 }
 
-// errorAt returns an error with the line and the column, in bytes, of a file's byte n.
+// errorAt returns an error with a text and the line and column (in bytes) of the byte at index n of a file.
 func errorAt(data []byte, n int, text string) error {
 	before := data[:min(n, len(data))]
 	line, column := 1+bytes.Count(before, []byte("\n")), len(before)-bytes.LastIndexByte(before, '\n')
 	return fmt.Errorf(":%d:%d: %s", line, column, text)
 }
 
-const maxDepth = 10_000 // how deep brackets may be nested: the parser recurses for each
+const maxDepth = 10_000 // how deep brackets may be nested: the parser recurses at each level
 
 // isTooDeep reports whether brackets outside of strings are nested deeper than maxDepth.
 func isTooDeep(data []byte) bool {
@@ -74,7 +74,7 @@ func readJSON(data []byte) (root map[string]any, err error) {
 	if isTooDeep(data) {
 		return nil, fmt.Errorf(": brackets stand in each other, more than %d deep", maxDepth)
 	}
-	plain, err := hujson.Standardize(append(bytes.Clone(data), '\n')) // ends a comment
+	plain, err := hujson.Standardize(append(bytes.Clone(data), '\n')) // the newline ends a comment
 	if err != nil {
 		line, column := 1, 1
 		_, _ = fmt.Sscanf(err.Error(), "hujson: line %d, column %d:", &line, &column)
@@ -136,7 +136,7 @@ func setJSON(data []byte, value any, path []any) ([]byte, error) {
 	return insertJSON(data, in, path[n], wrapped(value, path[n+1:]))
 }
 
-// wrapped returns a value within the objects and arrays of a path.
+// wrapped puts a value into new objects and arrays, one for each step of a path.
 func wrapped(value any, path []any) any {
 	for _, step := range slices.Backward(path) {
 		if name, isName := step.(string); isName {
@@ -148,7 +148,7 @@ func wrapped(value any, path []any) any {
 	return value
 }
 
-// part has the offsets of a member or item. The byte at comma is the comma behind it or, for the last part, a bracket.
+// part has the offsets of a member or item. The byte at comma is the comma after it or, if none is there, a bracket.
 type part struct{ from, to, comma int }
 
 // parts returns the parts of an object or array; none for other values.
@@ -180,7 +180,7 @@ func indentOf(data []byte, at int) (indent string, ownLine bool) {
 
 var firstIndent = regexp.MustCompile(`\n([ \t]+)"`)
 
-// marshal returns a value as JSON in one line, or in lines after indent, with the indentation and line ends of data.
+// marshal returns a value as JSON on one line or, if lines is true, on several: styled as in data, prefixed by indent.
 func marshal(data []byte, value any, indent string, lines bool) ([]byte, error) {
 	if !lines {
 		return []byte(inLine(value)), nil
@@ -189,7 +189,7 @@ func marshal(data []byte, value any, indent string, lines bool) ([]byte, error) 
 	return bytes.ReplaceAll(text, []byte("\n"), []byte(newlineOf(data))), err
 }
 
-// unitOf returns the indentation of one level.
+// unitOf returns the indentation of one level in data.
 func unitOf(data []byte) string {
 	if first := firstIndent.FindSubmatch(data); first != nil {
 		return string(first[1])
@@ -237,8 +237,8 @@ func insertJSON(data []byte, in *hujson.Value, step, value any) ([]byte, error) 
 }
 
 // removeJSON removes the value at a path with one comma, and its line if that becomes empty; comments stay. It also
-// removes the objects and arrays around the value that become empty. The only member of the root stays, even if empty:
-// some clients refuse a file without the object of servers.
+// removes each surrounding object or array that becomes empty. The only member of the root stays, even if empty: some
+// clients refuse a file without the object of servers.
 func removeJSON(data []byte, tree *hujson.Value, path []any) []byte {
 	n := len(path) - 1
 	in, gone := tree.Find(pointer(path[:n])), tree.Find(pointer(path))

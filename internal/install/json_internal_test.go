@@ -23,7 +23,7 @@ func editOf(name, text string) (e *edit, err error) {
 
 // BAD-INPUT 94: A client's file, its hooks or status line: broken, not UTF-8, a folder, nested too deep, of another
 // shape, with keys and passwords; another plugin by our file's name → It stays, other clients' files change; the error
-// says the place, no value is shown. An edit is read again before it is written
+// says the place, no value is shown. An edit's result is parsed before it is written
 func TestRefusedJSON(t *testing.T) {
 	for text, want := range map[string]string{
 		"{\n  \"a\": secret\n}":                ":2:8: this is not JSON",
@@ -63,7 +63,7 @@ func said(doc any) (digest [sha256.Size]byte) {
 }
 
 // BAD-INPUT 94: whatever a file contains, an edit of JSON or TOML is refused, or changes nothing but its own value. A
-// new entry of JSON leaves every byte.
+// new entry in JSON keeps every byte of the file.
 func FuzzDocuments(f *testing.F) {
 	for _, text := range []string{
 		"", `{"a":[1,{}],}`, "{ // c\n\"servers\":{\"a\":1,},\"b\":2}", "{\"servers\":null/*c*/,\n\n// d\n\"c\":[]}\n// e", "{\"a\":1//c\n}", "{\"servers\":{\"a\":1,//c\n\"todo\":1}}",
@@ -104,7 +104,7 @@ func FuzzDocuments(f *testing.F) {
 	})
 }
 
-// keepsBytes reports whether all bytes of a text are in another one, in their order.
+// keepsBytes reports whether all bytes of text are in the argument in, in the same order.
 func keepsBytes(text string, in []byte) bool {
 	for _, b := range in {
 		if text != "" && text[0] == b {

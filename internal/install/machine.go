@@ -38,9 +38,9 @@ func ThisMachine(getenv func(string) string) (Machine, error) {
 	return Machine{System: runtime.GOOS, Home: home, Getenv: getenv, LookPath: exec.LookPath, Executable: executable}, nil
 }
 
-// place returns the path of the first place in text that this machine has; empty for none. Places are separated by |.
-// A place may begin with its system, as windows:. It may contain ~ for the user's folder and $NAME for a variable,
-// which must be an absolute path (as the XDG Base Directory Specification demands). A folder with * must exist.
+// place returns the path of the first place in text that applies to this machine; empty for none. Places are separated
+// by |. A place may begin with a system, such as windows:. It may contain ~ for the user's folder and $NAME for a
+// variable, which must be an absolute path (as XDG's Base Directory Specification demands). A folder with * must exist.
 func (m Machine) place(text string) string {
 	for text := range strings.SplitSeq(text, "|") {
 		if system, rest, isOnly := strings.Cut(text, ":"); isOnly && system != m.System {
@@ -67,7 +67,7 @@ func (m Machine) place(text string) string {
 	return ""
 }
 
-// places returns the place of each text.
+// places calls place for each text.
 func (m Machine) places(texts []string) (paths []string) {
 	for _, text := range texts {
 		paths = append(paths, m.place(text))
@@ -75,8 +75,8 @@ func (m Machine) places(texts []string) (paths []string) {
 	return paths
 }
 
-// folder returns the folder for a name: home (the user's), config (configurations), xdg (the same, but that of Linux
-// on all systems), local (local data on Windows). For another name it returns the environment variable.
+// folder returns the folder for a name: home (the user's), config (configurations), xdg (as config, but Linux's folder
+// on all systems), local (local data on Windows). For another name it returns the environment variable of that name.
 func (m Machine) folder(name string) string {
 	switch name {
 	case "home":
@@ -101,8 +101,8 @@ func (m Machine) Short(path string) string {
 
 // Command returns the words that start this program: its name if PATH finds it, else its path. A client started from
 // the desktop may have another PATH, and always gets a path. That path may be a link, which is not resolved, since an
-// upgrade may replace the file behind it. If npx runs this program, the words call npx, which may remove the file at
-// any time; on Windows npx is a script, which needs cmd. If `go run` built this program, the error says what to do.
+// upgrade may replace the file behind it. If npx runs this program, the words call npx, since npx may remove the file
+// at any time; on Windows npx is a script, which needs cmd. If `go run` built this program, the error says what to do.
 func (m Machine) Command(fromDesktop bool) ([]string, error) {
 	for part := range strings.SplitSeq(filepath.ToSlash(m.Executable), "/") {
 		switch {
@@ -114,7 +114,7 @@ func (m Machine) Command(fromDesktop bool) ([]string, error) {
 			return []string{"npx", "-y", programName}, nil
 		}
 	}
-	switch found, err := m.LookPath(programName); { // without error it returns absolute paths only
+	switch found, err := m.LookPath(programName); { // LookPath returns an error or an absolute path
 	case err != nil || !IsSameFile(found, m.Executable):
 		return []string{m.Executable}, nil
 	case fromDesktop:
@@ -125,7 +125,7 @@ func (m Machine) Command(fromDesktop bool) ([]string, error) {
 
 const programName = "todo-mcp" // the name of the command and of the package on npm
 
-// exists reports whether there is a file, a folder or a link, also one that leads nowhere.
+// exists reports whether there is a file, a folder or a link, even a broken link.
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil

@@ -14,7 +14,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/install"
 )
 
-// node runs a script with imports from a plugin that install wrote, and returns what the script prints. The plugin's
+// node runs a script that imports names from a plugin that install wrote, and returns the script's output. The plugin's
 // commands run the rig's program.
 func (r *rig) node(plugin, imports, script string) string {
 	r.Helper()
@@ -36,8 +36,8 @@ func (r *rig) program(script string) {
 	checktest.Check(r.T, os.Chmod(r.m.Executable, 0o700))
 }
 
-// The plugin for opencode reports the events that its kinds need. After a compaction the agent has its reminder with
-// each request until it writes its list.
+// The plugin for opencode reports the events that its kinds need. After a compaction each request has the reminder,
+// until the agent writes its list.
 func TestPluginOfOpencode(t *testing.T) {
 	script := `
 const client = { session: { promptAsync: async (prompt) => console.log(JSON.stringify(prompt)) } }

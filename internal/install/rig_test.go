@@ -27,7 +27,7 @@ type rig struct {
 	install.Client
 	m        install.Machine
 	testdata *txtar.Archive // see section
-	notes    string         // of the last change
+	notes    string         // the notes of the last change
 }
 
 func newRig(t *testing.T, client string) *rig {
@@ -69,7 +69,7 @@ func (r *rig) read(path string) string {
 	return string(checktest.Must(os.ReadFile(path))(r.T))
 }
 
-// look returns what is known of the client.
+// look returns the client's state.
 func (r *rig) look() install.State {
 	r.Helper()
 	return checktest.Must(r.Look(r.m, install.Options{}))(r.T)
@@ -97,7 +97,7 @@ func (r *rig) byHand(o install.Options) (paths, texts []string) {
 	return checktest.Must(r.Install(r.m, o))(r.T).Files()
 }
 
-// sample puts the sample of the client's file of servers in its place.
+// sample writes the sample of the client's file of servers to that file's path.
 func (r *rig) sample() *rig {
 	r.Helper()
 	path := r.file()
@@ -121,8 +121,8 @@ func (r *rig) section(name string) *txtar.File {
 	return &r.testdata.Files[i]
 }
 
-// sampleHooks puts the sample of the client's file of hooks in its place, if there is a sample. Some clients have
-// servers and hooks in one file.
+// sampleHooks writes the sample of the client's file of hooks, if there is a sample, to that file's path. Some clients
+// have servers and hooks in one file.
 func (r *rig) sampleHooks() *rig {
 	if path := r.hooksFile(); path != "" {
 		if hooks := r.section("hooks.before" + filepath.Ext(path)); hooks != nil {
@@ -132,7 +132,7 @@ func (r *rig) sampleHooks() *rig {
 	return r
 }
 
-// files returns the texts of all files in the user's folder but this program and copies.
+// files returns the texts of all files in the user's folder, except this program and copies.
 func (r *rig) files() map[string]string {
 	r.Helper()
 	all := make(map[string]string)
@@ -158,8 +158,8 @@ func (r *rig) expectFiles(want map[string]string) {
 	checktest.Same(r.T, fmt.Sprintf("the files of %s are (-want +got)", r.Client.Name), cmp.Diff(want, r.files()), "")
 }
 
-// install installs, and checks that a second install changes nothing. It returns what is shown, and checks that this
-// has no secret.
+// install installs to the client, and checks that a second install changes nothing. It returns the diff, and checks
+// that this has no secret.
 func (r *rig) install(o install.Options) (shown string) { r.Helper(); return r.change(r.Install, o) }
 
 func (r *rig) uninstall(o install.Options) (shown string) {
@@ -182,7 +182,7 @@ func (r *rig) change(plan func(install.Machine, install.Options) (install.Change
 	return shown
 }
 
-// refused checks that nothing is installed, and that the error says why without a secret.
+// refused checks that nothing is installed, and that the error has each text in why and no secret.
 func (r *rig) refused(o install.Options, why ...string) {
 	r.Helper()
 	before := r.files()

@@ -37,7 +37,7 @@ type Notice struct {
 	Done   int       `json:"done"` // items that are completed or cancelled
 	Failed int       `json:"failed"`
 	Total  int       `json:"total"`
-	URL    string    `json:"url,omitempty"` // of the list's page; empty when unknown
+	URL    string    `json:"url,omitempty"` // of the list's page, or of the panel for a chat; empty when unknown
 	// Title and Text are texts of the list, cut and safe to show; empty without [Config.Texts].
 	Title string `json:"title,omitempty"`
 	Text  string `json:"text,omitempty"`
@@ -102,8 +102,8 @@ func slackCode(text string) string {
 
 // receiver is a kind of service that receives notices.
 type receiver struct {
-	name, title string                            // name is as in an address, title as for people
-	known       []string                          // prefixes, of host and path, that its addresses have
+	name, title string                            // name stands in addresses, title is shown to people
+	known       []string                          // its addresses begin with one of these, a host and a path
 	body        func(n *Notice, topic string) any // returns the value that is sent as JSON
 }
 
@@ -201,7 +201,7 @@ const (
 	sendTimeout = 10 * time.Second
 	// maxTries is how often a notice is sent at most.
 	maxTries = 4
-	// maxAnswer is how many bytes of an answer's body are read, and maxHeader how many its headers may have.
+	// maxAnswer is how many bytes of an answer's body are read, maxHeader how many bytes its headers may have.
 	maxAnswer, maxHeader = 4 << 10, 16 << 10
 	// maxWaiting is how many notices may wait for one receiver.
 	maxWaiting = 50
@@ -238,7 +238,7 @@ func (s *sender) run(ctx context.Context) {
 	}
 }
 
-// deliver sends a notice, and after errors that may pass tries again in 2, 8 and 32 seconds, [maxTries] tries in all.
+// deliver sends a notice. After errors that may pass, it tries again in 2, 8 and 32 seconds: [maxTries] tries in all.
 func (s *sender) deliver(ctx context.Context, n Notice) error {
 	for try, wait := 1, 2*time.Second; ; try, wait = try+1, 4*wait {
 		passes, err := s.Send(ctx, n)

@@ -1,9 +1,9 @@
-// Package notify tells a person who is away that a list waits for them, is finished, has failed or was left open, by
-// ntfy, Slack, Discord and plain webhooks.
+// Package notify tells a person who is away that a list waits for them, is finished, has failed or was left open. It
+// sends to ntfy, Slack, Discord and plain webhooks.
 //
 // Of all processes on a store, the one that claims a notice in the store sends it, once. The notice is lost if that
-// process ends, or if the address does not answer. Texts of lists are sent only with [Config.Texts]. Errors and log
-// lines name only the host of an address, since the rest may be a secret.
+// process ends first, or if the address does not answer. Texts of lists are sent only with [Config.Texts]. Errors and
+// log lines name only the host of an address, since the rest may be a secret.
 package notify
 
 import (
@@ -36,13 +36,13 @@ const (
 	lookEvery, restShare = 5 * time.Second, 20
 	// lookTimeout bounds one look: reading the lists and claiming their notices.
 	lookTimeout = 10 * time.Second
-	// maxLists is how many lists a look reads, the last changed first, and recent how long ago a list may have changed.
+	// maxLists is how many lists a look reads, last changed first. recent is how old their last change may be.
 	maxLists, recent = 2000, 24 * time.Hour
 	// endTimeout is how long notices are still sent when the process ends.
 	endTimeout = 5 * time.Second
-	// fileTick is how long before the notifier was made a list may have changed and still cause a notice.
+	// fileTick is how far behind the clock a hook file's time may be. Changes this long before New still cause notices.
 	fileTick = 2 * time.Second
-	// maxShown is the most characters of a list's text that a notice has.
+	// maxShown is how many characters of a text of the list a notice has at most.
 	maxShown = 200
 )
 
@@ -54,7 +54,7 @@ type Notifier struct {
 	failing bool // the last look failed, which was logged
 }
 
-// New returns a notifier. It sends no notices of states that lists were in before it was made.
+// New returns a notifier, which sends no notices of states that began before it was made.
 func New(c Config) *Notifier {
 	n := &Notifier{Config: c, tracker: tracker{began: time.Now().Add(-fileTick)}}
 	for _, t := range c.Targets {
@@ -63,7 +63,7 @@ func New(c Config) *Notifier {
 	return n
 }
 
-// Run sends notices until ctx ends. Then it looks once more, and sends the notices that wait for up to [endTimeout].
+// Run sends notices until ctx ends. Then, for up to [endTimeout], it looks once more and sends the notices that wait.
 func (n *Notifier) Run(ctx context.Context) {
 	sending, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
@@ -80,7 +80,7 @@ func (n *Notifier) Run(ctx context.Context) {
 	work.Wait()
 }
 
-// watch looks again and again, until ctx ends. It need not follow changes: a notice is of a state that lasts a while.
+// watch calls look until ctx ends. It need not follow changes: only a state that lasts a while causes a notice.
 func (n *Notifier) watch(ctx context.Context) {
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -119,14 +119,14 @@ func (n *Notifier) read(ctx context.Context, now time.Time) (map[string]*account
 	read, states, err := n.Lists.WithChats(ctx, read)
 	groups := make(map[string]*account.Group, len(read))
 	for _, f := range account.Groups(read, states) {
-		if f.Main.List.Parent == "" { // a sub-agent's list whose parent was not read has no notice
+		if f.Main.List.Parent == "" { // a sub-agent's list whose parent was not read causes no notice
 			groups[f.Main.List.ID] = &f
 		}
 	}
 	return groups, err
 }
 
-// tell sends a group's notice, unless another process sent it.
+// tell sends a group's notice, unless a process sent the same one within [sameAfter].
 func (n *Notifier) tell(ctx context.Context, f *account.Group, now time.Time) error {
 	id, state := f.Main.List.ID, f.State()
 	earlier, err := n.Lists.Claim(ctx, f.Main.List, "notice "+string(state), sameAfter)
@@ -163,7 +163,7 @@ func (n *Notifier) notice(f *account.Group, now time.Time) Notice {
 
 func shown(text string) string { return todo.Cut(render.Safe(strings.TrimSpace(text)), maxShown) }
 
-// textOf returns what a group's agent asks or waits for, or the item at which it stopped; empty for none.
+// textOf returns a group's question, the item or reason it waits for, or the item it stopped at; empty for none.
 func textOf(f *account.Group) string {
 	if _, asks, ok := f.Asks(); ok {
 		return asks
@@ -180,31 +180,31 @@ func textOf(f *account.Group) string {
 const (
 	// sameAfter is the least time between two notices of a list in the same state.
 	sameAfter = 10 * time.Minute
-	// skew is how much the clocks of two processes may differ, and how old the state of a new list may be.
+	// skew is how much the clocks of two processes may differ. A new list with a state older than skew has no notice.
 	skew = time.Minute
 )
 
-// tracker decides which lists a person gets notices of, and when. It keeps only the lists of the last call of see.
+// tracker decides which lists a person gets notices of, and when. It keeps only the lists that see last got.
 type tracker struct {
 	began time.Time         // no notice is sent of a state from before this time
 	lists map[string]*track // by the main list's id
 }
 
-// track is what is known of one group.
+// track is what a tracker keeps of one group.
 type track struct {
 	state   todo.State
-	since   time.Time // when see first found it in this state
+	since   time.Time // when see first found the group in this state
 	seq     int64
 	pending bool      // a notice of the state is to be sent
-	due     time.Time // when it may be sent
+	due     time.Time // when that notice may be sent
 }
 
-// see takes in the states of all groups. A changed state makes a notice pending, unless it is old or a person's change.
+// see takes in the states of all groups. A changed state makes a notice pending, unless it is old or a person made it.
 func (t *tracker) see(now time.Time, groups map[string]*account.Group) {
 	seen := make(map[string]*track, len(groups))
 	for id, f := range groups {
 		k, happens := t.lists[id], true
-		if k == nil { // an imported list is new, but its state is old
+		if k == nil { // an imported list is new here, but its state is old
 			k, happens = &track{}, !f.Updated().Before(t.began) && now.Sub(f.Updated()) < skew
 		}
 		seen[id] = k
@@ -225,7 +225,7 @@ func (t *tracker) see(now time.Time, groups map[string]*account.Group) {
 	t.lists = seen
 }
 
-// due returns the ids of lists whose notice is to be sent now. At the process's end (end), an ended list need not wait.
+// due returns the ids of lists whose notice is to be sent now. If the process ends (end), an ended list need not wait.
 func (t *tracker) due(now time.Time, end bool) (ids []string) {
 	for id, k := range t.lists {
 		if k.pending && (!k.due.After(now) || end && k.state.Ended()) {
@@ -235,7 +235,7 @@ func (t *tracker) due(now time.Time, end bool) (ids []string) {
 	return ids
 }
 
-// told notes when a process sent a list's notice. If that was before the list's state began, our notice stays pending.
+// told notes when a process sent a list's notice. If that was before the state began, our notice stays pending.
 func (t *tracker) told(id string, at time.Time) {
 	k := t.lists[id]
 	k.due, k.pending = at.Add(sameAfter), at.Before(k.since.Add(-skew))

@@ -42,7 +42,7 @@ type desk struct {
 	began  time.Time
 	mu     sync.Mutex
 	told   []string
-	hangs  chan struct{} // the receiver answers when it is closed
+	hangs  chan struct{} // receivers answer once this channel is closed
 }
 
 type watchedStore struct {
@@ -108,7 +108,7 @@ func chat(key string) board.Conversation {
 	return board.Conversation{Key: key, Client: "claude-code", Lasts: time.Hour}
 }
 
-// agent writes, at a process and in the chat of a key, a list with one item for each status.
+// agent writes a list through a process (by its number), in the chat with a key. The list has one item for each status.
 func (d *desk) agent(process int, key string, statuses ...string) {
 	d.Helper()
 	checktest.Must(d.boards[process].As(d.whose).Apply(d.Context(), board.Write{
@@ -123,8 +123,8 @@ func (d *desk) agent(process int, key string, statuses ...string) {
 		}}))(d)
 }
 
-// Three processes on one store send one notice of each event, whichever of them it happens at: an agent asks, an agent
-// goes away, a list is finished.
+// Three processes on one store send one notice of each event, whichever process the event reaches: an agent asks, an
+// agent goes away, a list is finished.
 func TestEachNoticeOnce(t *testing.T) {
 	atDesk(t, 3, func(d *desk) {
 		d.agent(0, "a", "completed", "in_progress")
@@ -191,8 +191,8 @@ func TestManyNotices(t *testing.T) {
 	})
 }
 
-// A list causes a notice once it has been in a state for a while, and another of the same state only after [sameAfter].
-// A state from before the start, or made by a person, causes none.
+// A list causes a notice once it has been in a state for a while, and another notice of that state only after
+// [sameAfter]. A state that began before the start, or that a person made, causes no notice.
 func TestTracker(t *testing.T) {
 	for name, c := range map[string]struct{ stands, told string }{
 		"waits":                      {"0s working, 10s waiting", "25s waiting"},
@@ -220,8 +220,8 @@ func TestTracker(t *testing.T) {
 	}
 }
 
-// A notice that another process sent before a list's state began delays ours; one sent since then replaces ours. A
-// state that begins between the start and the first look causes a notice, though no other state was seen before.
+// A notice that another process sent before a list's state began delays ours; a notice sent since then replaces ours. A
+// state that begins between the start and the first look causes a notice, though it is the first state seen.
 func TestDue(t *testing.T) {
 	began := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 	for told, due := range map[time.Duration]time.Time{-5 * time.Minute: began.Add(sameAfter - 5*time.Minute), -10 * time.Second: {}, 5 * time.Second: {}} {
@@ -333,7 +333,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// serverOf starts a server that takes only JSON posts that read accepts, and sends what read returns to shown.
+// serverOf starts a server for JSON posts that the function read accepts, and sends read's texts to the channel shown.
 func serverOf(t *testing.T, read func(r *http.Request, body []byte) (shown string, err error)) (url string, shown chan string) {
 	shown = make(chan string, 10)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -497,7 +497,7 @@ func TestReceiversThatFail(t *testing.T) {
 		tries.Store(0)
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			tries.Add(1)
-			_, _ = io.Copy(io.Discard, r.Body) // else the system resets a connection that is closed
+			_, _ = io.Copy(io.Discard, r.Body) // unread data would make the system reset the connection
 			c.answer(w, r)
 		}))
 		logged, took := deliver(t, s.URL+"/"+secret, c.once)
@@ -524,8 +524,8 @@ func TestReceiversThatFail(t *testing.T) {
 	}
 }
 
-// deliver sends one notice, and returns the log and the time taken. It makes a single try with the timeout once; if
-// that is 0, as many tries as a sender makes.
+// deliver sends one notice, and returns the log and the time taken. If the timeout once is 0, it makes as many tries as
+// a sender does, else a single try with that timeout.
 func deliver(t *testing.T, address string, once time.Duration) (logged string, took time.Duration) {
 	t.Helper()
 	target := checktest.Must(Parse(address))(t)

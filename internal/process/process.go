@@ -12,11 +12,11 @@ import (
 	"sync"
 )
 
-// info is what the system knows of a process.
+// info is the system's information about a process.
 type info struct {
-	parent int    // process number
+	parent int    // the parent's process number
 	start  int64  // start time, in a unit of the system
-	name   string // of the program
+	name   string // the program's name
 	lives  bool   // false for a zombie
 }
 

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readPlace returns the id of the boot: process numbers mean nothing beyond it.
+// readPlace returns the id of the boot: process numbers mean nothing after another boot.
 func readPlace() string {
 	id, _ := unix.Sysctl("kern.bootsessionuuid") // without it, no process has an id
 	return id
@@ -16,7 +16,7 @@ func readPlace() string {
 // read asks the system for the info of a process. It returns [os.ErrNotExist] if there is no such process.
 func read(pid int) (p info, err error) {
 	k, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
-	if err != nil || int(k.Proc.P_pid) != pid { // the call returns zeros for no process
+	if err != nil || int(k.Proc.P_pid) != pid { // if there is no process, the call returns zeros
 		return p, os.ErrNotExist
 	}
 	const zombie = 5

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child starts this program by a command that contains its path, and returns the host that it prints.
+// child starts this test program through a command, and returns the host that the program prints.
 func child(t *testing.T, name string, args ...string) (host string, cmd *exec.Cmd) {
 	t.Helper()
 	cmd = exec.Command(name, args...)
@@ -40,8 +40,8 @@ func child(t *testing.T, name string, args ...string) (host string, cmd *exec.Cm
 	return strings.TrimSpace(line), cmd
 }
 
-// A process's host is the process that had it started, also through shells. IsAlive reports a host until it is killed,
-// and never takes a later process with the same number for it.
+// A process's host is the process that started it, directly or through shells. IsAlive is true for a host until the
+// host is killed, and false for an id with the same process number but another start time.
 func TestHostIsTheProcessPastShells(t *testing.T) {
 	own := process.ID(os.Getpid())
 	if own == "" {

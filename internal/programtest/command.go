@@ -34,9 +34,9 @@ import (
 // command runs a command of the program; [Main] sets it.
 var command func(ctx context.Context, args []string, env app.Env) error
 
-// Main runs the tests of a package with a program, run, which must be cli.Run: this package cannot import cli, which
-// imports packages whose tests import this one. Processes that tests start by the name todo-mcp or TodoWrite run it
-// too, and end with the code that exitCode returns.
+// Main runs the tests of a package. The function run must be cli.Run, which runs a command of the program: this package
+// cannot import cli, which imports packages whose tests import this one. Processes that tests start by the name
+// todo-mcp or TodoWrite call run, too, and exit with the code that exitCode returns.
 func Main(m *testing.M, run func(context.Context, []string, app.Env) error, exitCode func(error) int) {
 	command = run
 	program := func() {
@@ -67,7 +67,7 @@ func (c Call) Run(ctx context.Context, args ...string) (printed string, err erro
 	return out.String(), err
 }
 
-// getenv returns a variable. On Windows XDG_STATE_HOME and HOME of the call stand in for LocalAppData and USERPROFILE.
+// getenv returns a variable. On Windows the call's XDG_STATE_HOME and HOME stand in for LocalAppData and USERPROFILE.
 func (c Call) getenv(name string) string {
 	switch name {
 	case "LocalAppData":
@@ -89,12 +89,12 @@ func (c Call) print(ctx context.Context, out io.Writer, args ...string) error {
 	return command(ctx, append([]string{"todo-mcp"}, args...), env)
 }
 
-// Try runs a command without environment variables. The text in is its standard input.
+// Try runs a command without environment variables. Its standard input is the text of the parameter in.
 func Try(t testing.TB, in string, args ...string) (printed string, err error) {
 	return Call{In: strings.NewReader(in)}.Run(t.Context(), args...)
 }
 
-// Succeeds is [Try] without input, of a command that must succeed.
+// Succeeds is [Try] without input, for a command that must succeed.
 func Succeeds(t testing.TB, args ...string) string {
 	t.Helper()
 	printed, err := Try(t, "", args...)
@@ -173,7 +173,7 @@ type Lines chan string
 
 func (l Lines) Write(p []byte) (int, error) { l <- string(p); return len(p), nil }
 
-// Await returns what is written until a text is in it, or what is written within a minute.
+// Await returns everything written until it contains a text, or everything written within a minute.
 func (l Lines) Await(text string) (all string) {
 	late := time.After(patience)
 	for !strings.Contains(all, text) {

@@ -80,10 +80,10 @@ func (j *Journal) Len() int {
 	return len(j.Acks)
 }
 
-// History has, for each revision of each list, how many items of each write it has.
+// History has, for each revision of each list, how many items of each write the revision has.
 type History map[string][]map[string]int
 
-// Export reads the whole history of a store, a value of --store. It runs the command export in a folder as a user.
+// Export reads the whole history of store, a value of --store, with the command export, run in dir by a given user.
 func Export(program, dir string, as *User, store string) (History, error) {
 	cmd := exec.Command(program, "export", "--store", store)
 	cmd.Dir, cmd.Env = dir, []string{"HOME=" + dir}
@@ -124,8 +124,7 @@ func readHistory(in io.Reader) (History, error) {
 	}
 }
 
-// Lost returns the acknowledged writes that are not in the revision that their
-// answer named.
+// Lost returns the acknowledged writes that are not in the revision that their answer named.
 func (h History) Lost(acks []Acknowledged) (lost []Acknowledged) {
 	for _, a := range acks {
 		if a.Revision < 1 || int64(len(h[a.List])) < a.Revision || h[a.List][a.Revision-1][a.Write] != Parts {
@@ -149,7 +148,7 @@ func (h History) Torn() (torn []string) {
 	return torn
 }
 
-// Made returns how often a write was made: how many revisions of all lists have it when the revision before has not.
+// Made returns how often a write was made: how many revisions have it though the list's revision before has not.
 func (h History) Made(write string) (n int) {
 	for _, revisions := range h {
 		for i, writes := range revisions {
@@ -161,8 +160,7 @@ func (h History) Made(write string) (n int) {
 	return n
 }
 
-// Check fails a test unless all acknowledged writes are there and no write is there
-// in part. It returns how many are lost.
+// Check fails a test if an acknowledged write is lost or any write is there in part. It returns how many are lost.
 func (h History) Check(t testing.TB, acks []Acknowledged) (lost int) {
 	t.Helper()
 	if lost := h.Lost(acks); len(lost) > 0 {

@@ -48,11 +48,11 @@ func Build(t testing.TB) (program string) {
 	return program
 }
 
-// build builds the program and links it as program, a path in dir. All test packages share one built file, which the go
-// command leaves as it is while no source changes. TODO_PROGRAM is the path of a program to use instead, as in
-// .ci/windows.
+// build builds the program and links it at a path in dir (program). All test packages share one built file, which the
+// go command leaves as it is while no source changes. If TODO_PROGRAM is set, it is the path of a program to link
+// instead, as in .ci/windows.
 func build(dir, program string) error {
-	// Other users may run the program, too.
+	// Tests may run the program as another user.
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
 	}

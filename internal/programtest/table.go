@@ -22,15 +22,15 @@ func Size(short, whenLong int) int {
 	return short
 }
 
-// Row is a line of the table: a fault, and what it did.
+// Row is a line of the table: a fault, and its effect.
 type Row struct {
 	Fault, Tried, Times string
 	Acknowledged, Lost  int
 	Notes               string
 }
 
-// NotRun begins Row.Tried of a fault that cannot be made on this machine. The test passes, but the table says that it
-// was not run.
+// NotRun is the beginning of Row.Tried for a fault that this machine cannot cause. Its test passes, but the table says
+// that it was not run.
 const NotRun = "NOT RUN: "
 
 func (r Row) cells() []string {

@@ -1,8 +1,8 @@
 // Package remote follows and edits the lists of a todo-mcp server over HTTP.
 //
-// [Client.Follow] misses no change, and takes a silent server for lost. If a list changes faster than Follow reads,
-// only the newest revision arrives; [Client.History] has the others. At the start Follow reads the 2000 lists that
-// changed last. The token is sent only to the server and is in no error.
+// [Client.Follow] misses no list that changes, and treats a silent server as lost. If a list changes faster than Follow
+// reads, only the newest revision arrives; [Client.History] has the others. At the start Follow reads the 2000 lists
+// that changed last. The token is sent only to the server and is in no error.
 package remote
 
 import (
@@ -29,14 +29,14 @@ import (
 )
 
 const (
-	maxSilence     = 10 * time.Second // a stream without a line for so long is lost; the server writes one every 4 s
+	maxSilence     = 10 * time.Second // a stream without a line for this long is lost; the server writes one every 4 s
 	requestTimeout = 30 * time.Second // of a request for a document, and for the response headers of a stream
-	maxLists       = 2000             // once so many lists are read, no further page is
+	maxLists       = 2000             // once this many lists are read, no further page is read
 	maxResponse    = 64 << 20         // bytes of a response; 2000 lists of fifty short items need a quarter
 	maxEvent       = 8 << 20          // bytes of a stream's line; the largest list, wholly escaped, needs 1.5 MB
 )
 
-// Client reads lists from one server. It is safe for concurrent use.
+// Client reads and edits one server's lists, and passes hook events to the server. It is safe for concurrent use.
 type Client struct {
 	base       *url.URL
 	token      string
@@ -57,7 +57,7 @@ func New(server, token string) (*Client, error) {
 	base = &url.URL{Scheme: base.Scheme, User: base.User, Host: base.Host, Path: base.Path}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.ResponseHeaderTimeout = requestTimeout
-	// With HTTP/2 the next try would reuse a dead connection.
+	// HTTP/2 is off: the next try would reuse a dead connection.
 	transport.ForceAttemptHTTP2 = false
 	transport.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -68,7 +68,7 @@ func New(server, token string) (*Client, error) {
 // Where returns the server's address for display, without the password.
 func (c *Client) Where() string { return render.Safe(c.base.Redacted()) }
 
-// Standings returns the states of all open lists; it ignores its argument.
+// Standings returns the states of all open lists; it ignores the snapshots.
 func (c *Client) Standings(ctx context.Context, _ []todo.Snapshot) (states []account.ListState, err error) {
 	_, err = c.call(ctx, "api/states", nil, &states)
 	return states, err
@@ -102,7 +102,7 @@ func (c *Client) History(ctx context.Context, list string) ([]todo.Snapshot, err
 	return c.snapshots(ctx, "api/lists/"+url.PathEscape(list)+"/history", math.MaxInt)
 }
 
-// snapshots reads pages of list documents until it has at least limit of them.
+// snapshots reads pages of list documents until it has at least limit documents, or all.
 func (c *Client) snapshots(ctx context.Context, path string, limit int) (all []todo.Snapshot, err error) {
 	for page := ""; ; {
 		var docs []render.ListDocument
@@ -217,8 +217,8 @@ func (r *refused) Error() string {
 	return fmt.Sprintf("the server answers %d: %s", r.status, text)
 }
 
-// isPermanent reports whether a retry is pointless: access is refused, or what answers is no todo-mcp server. A client
-// that was connected retries after other wrong answers: a proxy may send them while the server restarts.
+// isPermanent reports whether a retry is pointless: access is refused, or the answer is not a todo-mcp server's. A
+// client that was connected retries after other wrong answers: a proxy may send them while the server restarts.
 func isPermanent(err error, connected bool) bool {
 	r, isRefused := errors.AsType[*refused](err)
 	switch {
@@ -252,7 +252,7 @@ func (c *Client) Follow(ctx context.Context, show func(lists []todo.Snapshot, al
 	}
 }
 
-// followOnce reads all lists, then follows changes until the connection ends. It returns why that ended, never nil.
+// followOnce reads all lists, then follows changes until the connection ends. It returns the cause of that, never nil.
 func (c *Client) followOnce(ctx context.Context, show func([]todo.Snapshot, bool)) error {
 	lists, err := c.snapshots(ctx, "api/lists", maxLists)
 	if err != nil {
@@ -289,7 +289,7 @@ var (
 	errEnded  = errors.New("the server ended the stream")
 )
 
-// readEvents calls data with each event's data, which is one line, and alive for each line. It never returns nil.
+// readEvents calls the function data with each event's data, one line, and alive at each line. It never returns nil.
 func readEvents(in io.Reader, alive func(), data func([]byte)) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxEvent)

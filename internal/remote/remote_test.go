@@ -30,8 +30,7 @@ func writeItems(t *testing.T, lists board.Lists, name string, texts ...string) s
 	return servertest.Apply(t, lists, w, func(d *todo.Draft) { d.Append(texts...) }).List.ID
 }
 
-// follow runs c.Follow until the test ends. next returns the next callback as text, or
-// "ended: " and Follow's error.
+// follow runs c.Follow until the test ends. next returns the next callback as text, or "ended: " and Follow's error.
 func follow(t *testing.T, c *Client) (next func() string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -125,8 +124,8 @@ func untilLost(t *testing.T, c *Client) (reason error) {
 
 const document = `{"list":"x","name":"x","revision":%d,"seq":%d,"items":[]}`
 
-// All pages of the lists are read. A change between reading them and opening the stream is
-// not missed: the stream resumes after the highest Seq of the lists.
+// All pages of the lists are read. A change after the lists are read and before the stream opens is not missed: the
+// stream resumes after the highest Seq of the lists.
 func TestResumesAfterLists(t *testing.T) {
 	requests := make(chan string, 1)
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -190,7 +189,7 @@ func TestRefusals(t *testing.T) {
 // The token is not sent to the target of a redirect: nothing is sent to the target, and the error names it.
 //
 // BAD-INPUT 119: The server of `watch --server` redirects, or answers without end → The target gets nothing, and is
-// named; an answer has 64 MB at most, an event 8
+// named; answers have at most 64 MB, events 8 MB
 func TestRedirectIsNotFollowed(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("119: the other server is sent %s %s, Authorization %q", r.Method, r.URL, r.Header.Get("Authorization"))
@@ -220,8 +219,8 @@ func TestEndlessAnswer(t *testing.T) {
 	}
 }
 
-// Once connected, Follow retries after wrong responses, which a proxy may send
-// while the server restarts, but still ends when the credentials are rejected.
+// Once connected, Follow retries after wrong responses, which a proxy may send while the server restarts, but still
+// ends when the credentials are rejected.
 func TestRefusalsAfterConnecting(t *testing.T) {
 	answers := []struct {
 		status int
@@ -265,8 +264,8 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// Whatever a server sends, readEvents reads the same events from single bytes as from the whole stream. They have no
-// more bytes than the stream, and the end of the stream is an error.
+// Whatever a server sends, readEvents reads the same events from single bytes as from the whole stream. The events have
+// no more bytes than the stream, and the end of the stream is an error.
 func FuzzEvents(f *testing.F) {
 	for _, stream := range []string{
 		"retry: 1000\n\nid: 7\nevent: list:update\ndata: {\"list\":\"a\",\"items\":[]}\n\n: alive\n\n", "data:a\n\ndata: b\n\n", "data: a\r\n\r\ndata\n\n", "data: cut off",

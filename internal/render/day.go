@@ -23,8 +23,8 @@ func DayMarkdown(d account.Day) string {
 		func(i todo.Item) string { return taskLine(todo.Snapshot{}, i) })
 }
 
-// writeDay writes the account of a day. day, project and list are formats, each of a title and its notes. The function
-// escaped escapes a text, and item returns the line of an item.
+// writeDay writes the account of a day. The parameters day, project and list are formats, each for a title and its
+// notes. The function escaped escapes a text, and the function item returns an item's line.
 func writeDay(d account.Day, day, project, list string, escaped func(string) string, item func(todo.Item) string) string {
 	var b strings.Builder
 	noon, since := d.From.Add(12*time.Hour), ""
@@ -50,7 +50,7 @@ func writeDay(d account.Day, day, project, list string, escaped func(string) str
 
 func heading(text string) string { return strings.ReplaceAll(escape(text), "#", `\#`) }
 
-// dayNotes returns a list's state, what its agent asks, how long it worked and its client.
+// dayNotes returns a list's state, its agent's question and working time, and its client.
 func dayNotes(l account.DayList) string {
 	took := ""
 	if l.Worked > 0 {
@@ -59,7 +59,7 @@ func dayNotes(l account.DayList) string {
 	return Joined(", ", string(l.State), question(l.Asks), took, Client(l.Client))
 }
 
-// dayTally returns what was done: "3 lists, 12 done, 1 failed, 1 waits, 3 open, worked 3h 12m".
+// dayTally returns a tally as text: "3 lists, 12 done, 1 failed, 1 waits, 3 open, worked 3h 12m".
 func dayTally(t account.Tally) string {
 	worked := ""
 	if t.Worked > 0 {
@@ -69,8 +69,8 @@ func dayTally(t account.Tally) string {
 		Some(t.Waiting, "waits", "wait"), Some(t.Open, "open", "open"), worked), "nothing was done")
 }
 
-// PullRequest writes a main list and the lists of its sub-agents as the description of a pull request, in Markdown: the
-// title and the items of each, with how long an item took, and a tally. worked is how long agents worked; 0 if unknown.
+// PullRequest writes a main list and the lists of its sub-agents as the description of a pull request, in Markdown:
+// each list's title and items, with the time that an item took, then a tally. worked is the agents' working time; or 0.
 func PullRequest(lists []todo.Snapshot, worked time.Duration) string {
 	var b strings.Builder
 	total := account.Tally{Worked: int64(worked / time.Second)}

@@ -11,7 +11,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Diff describes the changes between two snapshots of a list, a line for each change, with changes of items last:
+// Diff describes the changes between two snapshots of a list, one on each line. Changes of items come last:
 //
 //	title: new title
 //	~ text: pending → completed
@@ -20,7 +20,7 @@ import (
 //	+ added text
 //	- removed text
 //
-// If the sign does not say all, [What] follows. others may have the list that replaced this one.
+// After "~" comes a [Change]; after an added text, its status unless pending. others are lists for [PutAway].
 func Diff(before, after todo.Snapshot, others ...todo.Snapshot) (lines []string) {
 	lines = Besides(before, after, others...)
 	for _, d := range todo.Diff(before, after) {
@@ -36,7 +36,7 @@ func Diff(before, after todo.Snapshot, others ...todo.Snapshot) (lines []string)
 	return lines
 }
 
-// Besides returns the lines of [Diff] that are not about items.
+// Besides returns those lines of [Diff] that are not about changes of the items on the list.
 func Besides(before, after todo.Snapshot, others ...todo.Snapshot) (lines []string) {
 	if before.GivenTitle != after.GivenTitle && after.GivenTitle == "" {
 		lines = append(lines, "title taken away")
@@ -75,8 +75,8 @@ func Change(d todo.Difference, s todo.Snapshot) string {
 }
 
 // What says how an item changed, safe to display: "added", "removed", "moved to 2", "pending → completed (why)",
-// "reworded". Of several changes it says only one, and "reworded" only if nothing else changed. s is the list after the
-// change.
+// "reworded". Of several changes it names only one, and "reworded" only if nothing else of these changed. s is the list
+// after the change.
 func What(d todo.Difference, s todo.Snapshot) string {
 	before, after := d.Before, d.After
 	switch {
@@ -100,9 +100,9 @@ func What(d todo.Difference, s todo.Snapshot) string {
 	return "shown as " + Safe(after.ActiveText())
 }
 
-// Revision returns the head of a revision in a history, as "revision 2  2026-11-29 17:03:54  Claude Code TodoWrite",
-// and a line for each change. before is the previous revision, edits has the fates of people's edits, others are as in
-// [Diff].
+// Revision returns a revision's head line for a history, as "revision 2  2026-11-29 17:03:54  Claude Code TodoWrite",
+// and a line for each change. before is the previous revision, edits has the fates of people's edits (for the head),
+// and others are as in [Diff].
 func Revision(before, r todo.Snapshot, edits account.Edits, zone *time.Location, others ...todo.Snapshot) (head string, changes []string) {
 	by, fate := Writer(r.Writer, Client(cmp.Or(r.Writer.Client, account.Client(r))), "you"), ""
 	if r.Writer.Person {

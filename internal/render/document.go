@@ -21,8 +21,8 @@ type ListDocument struct {
 	Revision     int64           `json:"revision"`
 	Updated      time.Time       `json:"updated,omitzero"`      // RFC 3339, UTC
 	Worked       time.Time       `json:"worked,omitzero"`       // an agent's last write, if this revision is a person's
-	Client       string          `json:"client,omitempty"`      // whose agent works on the list
-	Writer       string          `json:"writer,omitempty"`      // the client that wrote this revision, if another
+	Client       string          `json:"client,omitempty"`      // the client whose agent works on the list
+	Writer       string          `json:"writer,omitempty"`      // the client that wrote this revision, if not Client
 	Variant      string          `json:"variant,omitempty"`     // the tool that wrote this revision
 	User         string          `json:"user,omitempty"`        // the user who was signed in
 	Person       bool            `json:"person,omitempty"`      // a person wrote this revision
@@ -30,8 +30,8 @@ type ListDocument struct {
 	Lapsed       bool            `json:"lapsed,omitempty"`      // archived because nobody changed it for two weeks
 	ReplacedBy   string          `json:"replaced_by,omitempty"` // id of the list that replaced this one
 	Deleted      bool            `json:"deleted,omitempty"`     // by a person: front ends remove it
-	Mirrored     bool            `json:"mirrored,omitempty"`    // see [todo.List]
-	Seq          int64           `json:"seq,omitempty"`         // an event stream resumes after this one
+	Mirrored     bool            `json:"mirrored,omitempty"`    // it copies a host's own list, see [todo.List]
+	Seq          int64           `json:"seq,omitempty"`         // an event stream can resume after this number
 	AllCompleted bool            `json:"all_completed"`         // docs/spec/variants.md P5; ignored when read
 	Explanation  string          `json:"explanation,omitempty"` // the agent's reason for this revision
 	Order        todo.PersonEdit `json:"order,omitzero"`        // a person's edit of the order
@@ -48,7 +48,7 @@ type ItemDocument struct {
 	Has      string   `json:"has,omitempty"`       // the agent that works on it, if several work on the list
 }
 
-// Document returns a snapshot as a document without server-only fields. Items is never nil; times are in seconds.
+// Document returns a snapshot as a document without server-only fields. Updated and Worked are cut to whole seconds.
 func Document(s todo.Snapshot) ListDocument {
 	d := ListDocument{
 		List: s.List.ID, Title: s.Title(), Name: s.List.Name, Parent: s.List.Parent, Agent: s.List.Agent, Workspace: s.List.Workspace, Branch: s.List.Branch,
@@ -77,7 +77,7 @@ func shown(i todo.Item) todo.Item {
 	return i
 }
 
-// Snapshot is the inverse of [Document]. Omitted fields are zero, Items is never nil.
+// Snapshot reverses [Document]. Omitted fields are zero, but Worked is then Updated, Owner is Has, and Items is empty.
 func (d ListDocument) Snapshot() todo.Snapshot {
 	s := todo.Snapshot{
 		List:     todo.List{ID: d.List, Name: d.Name, Parent: d.Parent, Agent: d.Agent, Workspace: d.Workspace, Branch: d.Branch, Mirrored: d.Mirrored, Client: d.Client},

@@ -42,8 +42,8 @@ func fill(v reflect.Value, n *int) {
 	}
 }
 
-// A document as JSON keeps every field of a snapshot and its items, also fields added later, except fields that only
-// the server needs. Exports keep these, too: TestExportKeepsHands.
+// A document as JSON keeps every field of a snapshot and its items, also fields that are yet to come, except fields
+// that only the server needs. Exports keep the server's fields, too: TestExportKeepsHands.
 func TestDocumentKeepsEveryField(t *testing.T) {
 	var want todo.Snapshot
 	n := 0
@@ -61,7 +61,7 @@ func TestDocumentKeepsEveryField(t *testing.T) {
 	checktest.Same(t, "-want +got", cmp.Diff(want, d.Snapshot()), "")
 }
 
-// If a person wrote a revision, its document says when an agent last wrote; else that is the time of the revision.
+// A document has Worked only if a person wrote the revision. Any other document is read back with Updated as Worked.
 func TestDocumentWorked(t *testing.T) {
 	at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	for _, person := range []bool{false, true} {
@@ -72,8 +72,8 @@ func TestDocumentWorked(t *testing.T) {
 	}
 }
 
-// Each client that has a command to resume a chat gets it. The command is empty if the chat is not known, or another
-// client wrote the list last.
+// ResumeCommand returns each client's command to resume a chat. It is empty if the chat is not known, the client has no
+// such command, or another client wrote the list last.
 func TestResumeCommand(t *testing.T) {
 	for _, c := range []struct {
 		list   todo.List

@@ -14,8 +14,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Maximum and minimum widths of columns, in cells. A table that is too wide has its titles cut, down to minTitle; then
-// it loses columns; then its titles are cut down to leastTitle.
+// Maximum and minimum widths of columns, in cells. If a table is too wide, its titles are cut, down to minTitle; then
+// columns are left out; then the titles are cut further, down to leastTitle.
 const (
 	maxTitle   = 60 // in a table without a maximum width
 	minTitle   = 20
@@ -26,7 +26,7 @@ const (
 )
 
 // Lists returns a table with a row for each list, at most width cells wide (0 or less: no limit). found has, by list
-// id, the text that a search found. The row of a replaced list names its successor, by title if snaps or others has it.
+// id, the text that a search found. A replaced list's row names its successor: by title if that is in snaps or others.
 func Lists(snaps []todo.Snapshot, states map[string]todo.Standing, found map[string]todo.Said, now time.Time, width int, others ...todo.Snapshot) string {
 	if len(snaps) == 0 {
 		return "No lists\n"
@@ -72,7 +72,7 @@ func Lapsed(n int) string {
 	return Some(n, "list that nobody touched for two weeks was archived", "lists that nobody touched for two weeks were archived")
 }
 
-// Question returns what a group asks of a person, or its first blocked item, safe to display; empty if it does not wait.
+// Question returns a group's question to a person, else its first blocked item, safe to display; empty for neither.
 func Question(f account.Group) string {
 	if _, asks, ok := f.Asks(); ok {
 		return Safe(asks)
@@ -104,8 +104,8 @@ func StateWord(s todo.Snapshot, state todo.State) string {
 // ShortID returns the beginning of a list's id, which commands accept.
 func ShortID(id string) string { return Safe(id[:min(shortID, len(id))]) }
 
-// Standing returns a line on a group: its state, the question asks, what replaced its main list (see [PutAway]), since
-// when, its place and client. A group without items and agent has no state there, except "archived".
+// Standing returns a line on a group: its state, the question (parameter asks), the list that replaced its main list
+// ([PutAway]), its [account.Group.Since], place, client. A group without items and agent has no state but "archived".
 func Standing(f account.Group, asks string, now time.Time, lists ...todo.Snapshot) string {
 	s := f.Main
 	word := StateWord(s, f.State())
@@ -115,8 +115,8 @@ func Standing(f account.Group, asks string, now time.Time, lists ...todo.Snapsho
 	return Joined(" · ", word, question(asks), PutAway(s, lists...), When(f.Since(), now), Safe(s.List.Place()), Client(account.Client(s)))
 }
 
-// table draws rows; the first is the head. It leaves out empty columns. If the width is too small, it also leaves out
-// columns from the right, but not the last one, until four are left.
+// table draws rows; the first is the head. It leaves out empty columns. If the table is wider than width, it also
+// leaves out columns from the right, but not the last one, until the rest fits or four are left.
 func table(rows [][]string, width int) string {
 	widths, shown := make([]int, len(rows[0])), []int{}
 	for i := range widths {
@@ -164,9 +164,9 @@ const minPrefix = 4 // the minimum length of the beginning of an id: a shorter o
 //
 //  1. the id;
 //  2. the name that the user gave the list; only the first list, if several have the name;
-//  3. the title, with or without the sub-agent, in upper or lower case;
+//  3. the title, with or without the sub-agent, or the name, in any case and spacing;
 //  4. the beginning of the id, four characters or more;
-//  5. the beginning of the title;
+//  5. the beginning of a text of rule 3;
 //  6. words that begin words of the title, the name, the sub-agent or the project.
 //
 // sure is false for the last two rules, which may match by chance: ask the person before changes that cannot be undone.
@@ -236,14 +236,14 @@ func hasWords(l todo.Snapshot, text string) bool {
 	return len(wanted) > 0 && !slices.ContainsFunc(wanted, func(word string) bool { return !begins(word) })
 }
 
-// fold returns a title as it is shown, without differences of case and space, to compare it.
+// fold returns a title in a form for comparison: as shown, but without differences of case and space.
 func fold(title string) string {
 	lower := strings.Map(func(r rune) rune { return unicode.ToLower(unicode.ToUpper(r)) }, Safe(title))
 	return strings.Join(strings.Fields(lower), " ")
 }
 
-// Found reports whether the words that people see of a list and its agent contain a text in any case, or the list's id
-// begins with it. said.Text is the given title or item that has the text; empty if none has.
+// Found reports whether a text, in any case, is in the words that people see of a list and its agent, or begins the
+// list's id. said.Text is the given title or the item that has the text; empty if the text is elsewhere.
 func Found(l todo.Snapshot, text string) (said todo.Said, ok bool) {
 	whole := l.Saying(text)
 	shown := strings.Join([]string{l.Title(), l.List.Name, l.List.Agent, l.List.Project(), Client(account.Client(l))}, "\n")

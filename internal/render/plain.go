@@ -1,5 +1,5 @@
 // Package render turns snapshots into text for people (lines for terminals and pipes, Markdown, a status line, a table
-// of lists, what changed), and into JSON documents for programs and back.
+// of lists, changes), and into JSON documents for programs and back.
 //
 // No stored text can control the terminal, reorder or hide other text, or break out of its line (see [Safe]). Columns
 // line up by display cells, also for CJK, emoji and combining marks; a text that does not fit is cut and ends in "…".
@@ -20,8 +20,8 @@ import (
 // LaterMarker marks an item that waits for the end of the agent's turn.
 const LaterMarker = "[+]"
 
-// Plain formats a list as lines: its [Heading], the lines in under, which must be safe, and a line ("[x] #1 text") for
-// each item, then its details. With colour, for terminals, it has ANSI colours, and "✓" in place of "[x]".
+// Plain formats a list as lines: its [Heading], the lines of the parameter under, which must be safe, and for each item
+// a line ("[x] #1 text") and its details. With colour, for terminals, it has ANSI colours, and "✓" in place of "[x]".
 func Plain(s todo.Snapshot, colour bool, under ...string) string {
 	var b strings.Builder
 	b.WriteString(Heading(s, Safe(s.Title())) + "\n")
@@ -72,9 +72,9 @@ var looks = map[todo.Status]look{
 	todo.Cancelled:  {"[-]", "⊘", "9;90"}, // grey, struck
 }
 
-// StatusLine summarizes a list in one line: its counts, then its agent's question asks, or else the item of
+// StatusLine summarizes a list in one line: its counts, then its agent's question or, if asks is empty, the item of
 // [todo.Snapshot.At]: "3/7 Writing tests", "7/7 done", "6/7 done, 1 failed". For a chat without a list it returns the
-// title, for an empty list "". Cancelled items do not count.
+// question or else the title, for an empty list "". Cancelled items do not count.
 func StatusLine(s todo.Snapshot, asks string) string {
 	if s.IsChat() {
 		return cmp.Or(question(asks), Safe(s.Title()))
@@ -112,7 +112,7 @@ func inBrackets(text string) string {
 	return " (" + Safe(text) + ")"
 }
 
-// notes returns the notes after an item's text: why it has its status, [Beside], and a person's overridden edit.
+// notes returns the notes after an item's text: the status with its reason, [Beside], and a person's overridden edit.
 func notes(s todo.Snapshot, item todo.Item) string {
 	status, overridden := "", ""
 	if item.Status == todo.Blocked || item.Reason != "" {
@@ -127,7 +127,7 @@ func notes(s todo.Snapshot, item todo.Item) string {
 	return inBrackets(status) + inBrackets(Beside(s, item)) + inBrackets(overridden)
 }
 
-// Has names the agent that works on an item, if the list has several. Agents of one client get a number: "Codex 2".
+// Has names the agent that works on an item, if the list has several. Agents of the same name get a number: "Codex 2".
 func Has(s todo.Snapshot, item todo.Item) string {
 	w, number := s.Has(item)
 	name := cmp.Or(Safe(w.Agent), Client(w.Client))
@@ -175,7 +175,7 @@ func Box(s todo.Snapshot, title string, width int, color bool) string {
 		} else {
 			text += note
 		}
-		// Measured as a whole, since characters may combine where the parts meet.
+		// The line is measured as a whole, since characters may combine where its parts meet.
 		text = mark + text
 		padding := strings.Repeat(" ", max(width-Cells("│ "+text+" │"), 0))
 		if color {

@@ -67,8 +67,7 @@ func sample() todo.Snapshot {
 	)
 }
 
-// scripts returns a list of texts in scripts and with emoji that must line up
-// and must not be escaped.
+// scripts returns a list with texts in several scripts and with emoji. The texts must line up and must not be escaped.
 func scripts() todo.Snapshot {
 	return list(
 		item(todo.Completed, "分析需求并编写详细的设计文档，然后评审"),
@@ -80,7 +79,7 @@ func scripts() todo.Snapshot {
 	)
 }
 
-// hostile returns a list with the texts of BAD-INPUT 37, 40, 41.
+// hostile returns a list with control sequences, instructions to models and line breaks (BAD-INPUT 37, 40, 41).
 func hostile() todo.Snapshot {
 	s := list(
 		item(todo.Pending, "\x1b[2J\x1b]52;c;cm0gLXJm\x07 clears and copies"),
@@ -205,8 +204,8 @@ func TestTook(t *testing.T) {
 	}
 }
 
-// Views show an item's owner, priority, due date, details and waits, and a revision's explanation, with control
-// characters escaped.
+// Views show an item's owner, priority, due date, details and the item that it waits for, and a revision's explanation,
+// with control characters escaped.
 func TestWork(t *testing.T) {
 	before := todo.Snapshot{Revision: 1, Items: []todo.Item{{ID: "1", Text: "Read", Status: todo.Pending, Details: "All\x1b of it", Owner: "ann", Priority: "high", DueDate: "Friday\x1b"}, {ID: "2", Text: "Write", Status: todo.Pending, WaitsFor: "1"}}}
 	after := before
@@ -228,7 +227,7 @@ func TestWork(t *testing.T) {
 	}
 }
 
-// namedLists are the lists of TestNamed. Their ids are those that it expects.
+// namedLists returns the lists of TestNamed, which expects some of their ids.
 func namedLists() []todo.Snapshot {
 	l := func(id, given, name, first, agent, workspace string) todo.Snapshot {
 		return todo.Snapshot{GivenTitle: given, Items: []todo.Item{{Text: first}}, List: todo.List{ID: id, Name: name, Agent: agent, Workspace: workspace}}
@@ -396,7 +395,7 @@ func FuzzMarkdown(f *testing.F) {
 	})
 }
 
-// references matches texts of which GitHub makes links: people, issues and addresses; and the links themselves.
+// references matches texts that GitHub turns into links (people, issues and addresses), and links themselves.
 var references = regexp.MustCompile(`@[A-Za-z0-9]|#[0-9]|(?i:gh-[0-9]|https?://|www\.[a-z])|<a `)
 
 // cleanText turns any text into one that a list can contain and Safe leaves
@@ -406,7 +405,7 @@ func cleanText(text string) string {
 	return result
 }
 
-// The numbers in the names are rows of BAD-INPUT.
+// Safe escapes unsafe characters, and only these. Names begin with the number of a BAD-INPUT rule.
 func TestSafe(t *testing.T) {
 	for _, tt := range []struct{ name, in, want string }{
 		{"37 CSI", "\x1b[2Jx", `\x1b[2Jx`},
@@ -501,8 +500,8 @@ func TestBoxWidths(t *testing.T) {
 	}
 }
 
-// A text that is too long is cut to make room for the note after it, down to half the width. The dots after an active
-// text are cut with its end, and replace dots of its own.
+// A text that is too long is cut to make room for the note after it, down to half the width. The dots that Box
+// adds to an active text replace the text's own dots, and are cut off with its end.
 func TestBoxCuts(t *testing.T) {
 	long := strings.Repeat("long ", 10)
 	s := list(item(todo.Blocked, long), item(todo.InProgress, long), item(todo.InProgress, "Waiting…"),
@@ -530,7 +529,7 @@ func fuzzedSnapshot(text, other string, status uint8) todo.Snapshot {
 	return s
 }
 
-// Every form in which lists are printed escapes their texts for the terminal (BAD-INPUT 37, 80).
+// Each function that prints lists escapes their texts for the terminal (BAD-INPUT 37, 80).
 func FuzzViews(f *testing.F) {
 	f.Add("\x1b[2J\u009b31m", "\u202e\xff\n", uint8(1))
 	f.Add("👩🏽‍💻 分析", "", uint8(3))

@@ -18,7 +18,7 @@ type Agent struct {
 	Glyph string // the id of its icon; "agent" for most
 }
 
-// Writer returns who made a revision: "AGENT for USER", "AGENT" without a user; for a person "USER" or the text you.
+// Writer names a revision's writer: "AGENT for USER", for a person "USER"; without a user, "AGENT" or the value of you.
 func Writer(w todo.Writer, agent, you string) string {
 	if w.Person {
 		return cmp.Or(Safe(w.User), you)
@@ -40,7 +40,7 @@ func Client(name string) string {
 	return AgentOf(name).Name
 }
 
-// Count returns "1 list" or "3 lists".
+// Count returns a number and its noun, such as "1 list" or "3 lists".
 func Count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -48,7 +48,7 @@ func Count(n int, one, many string) string {
 	return fmt.Sprint(n, " ", many)
 }
 
-// Some is [Count], but empty for none.
+// Some returns [Count], but an empty text if n is 0.
 func Some(n int, one, many string) string {
 	if n == 0 {
 		return ""

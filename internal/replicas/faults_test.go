@@ -71,7 +71,7 @@ func TestRollingRestart(t *testing.T) {
 	}, "--drain", "4") // much longer than askEvery, even if the machine stalls for a second or two
 }
 
-// BAD-INPUT 51: a call that failed is repeated without being applied twice.
+// BAD-INPUT 51: a call that fails as its replica is killed can be repeated, and is applied once.
 func TestKilledReplicas(t *testing.T) {
 	underLoad(t, func(f *fleet, l *load) {
 		kills := programtest.Size(2, 40)
@@ -91,8 +91,8 @@ func TestKilledReplicas(t *testing.T) {
 
 func ms(d time.Duration) string { return d.Round(time.Millisecond).String() }
 
-// bound is the most that a call may take in the tests that take the database away; storeTimeout is their
-// --request-timeout in seconds.
+// bound is the longest time that a call may take in the tests that take the database away; storeTimeout is the
+// --request-timeout of their servers, in seconds.
 const (
 	storeTimeout = 2
 	bound        = (storeTimeout + 3) * time.Second
@@ -102,9 +102,9 @@ const (
 // of more processors), and two for notices.
 var maxConnections = 2 * (max(4, runtime.NumCPU()) + 2)
 
-// BAD-INPUT 53: PostgreSQL stopped, crashed, silent, cut off, or away as `serve` starts → Calls
-// fail within `--request-timeout`, or their outcome is unknown, without names of hosts or users;
-// `/readyz` answers 503; all recovers by itself. Nothing is lost or applied twice
+// BAD-INPUT 53: PostgreSQL stopped, crashed, silent, cut off, or away as `serve` starts → Calls fail within
+// `--request-timeout`, or their outcome is unknown; errors name no hosts or users; `/readyz` answers 503; all recovers
+// by itself. Nothing is lost or applied twice
 func TestDatabaseGoes(t *testing.T) {
 	start := func(db database, _ *postgrestest.Line) error { return db.Start() }
 	for _, c := range []struct {
@@ -235,8 +235,8 @@ type database struct {
 	address string
 }
 
-// newDatabase starts a PostgreSQL of the test's own, which the test may stop. Its commits are as durable as in
-// production.
+// newDatabase starts a PostgreSQL server for the test, which may stop it. Its commits are as durable as in production.
+// A deadlock in its log fails the test.
 func newDatabase(t testing.TB) database {
 	t.Helper()
 	s := checktest.Must(postgrestest.New())(t)
@@ -328,7 +328,7 @@ func (f *fleet) start(i int) {
 	r.ready.Store(true)
 }
 
-// probe asks for /readyz on a new connection each time, and waits for as long as a replica may take to answer.
+// probe asks for /readyz on a new connection each time, and waits as long as a replica may take to answer (bound).
 var probe = &http.Client{Timeout: bound, Transport: &http.Transport{DisableKeepAlives: true}}
 
 func (r *replica) isReady() bool {
@@ -421,7 +421,7 @@ type agent struct {
 	slow   time.Duration
 }
 
-// callTimeout bounds a call. It is longer than the most that the server takes.
+// callTimeout bounds a call. It is longer than a server takes for any call.
 const callTimeout = 15 * time.Second
 
 func newAgents(t testing.TB, f *fleet, n int) (agents []*agent) {
@@ -437,8 +437,8 @@ func newAgents(t testing.TB, f *fleet, n int) (agents []*agent) {
 	return agents
 }
 
-// write makes the next write. After a pause it repeats the write, as the same operation, until it is acknowledged. It
-// returns ok false when ctx ended first.
+// write makes the next write. Until the write is acknowledged, write repeats it after a pause, as the same operation.
+// ok is false if ctx ended first.
 func (a *agent) write(ctx context.Context) (done programtest.Acknowledged, ok bool) {
 	tool, args, id := a.Next()
 	for pause := time.Duration(0); ; pause = 50 * time.Millisecond {

@@ -29,7 +29,7 @@ type seen struct {
 type watcher struct {
 	name string
 	sent chan seen
-	// shows reports whether a text shows a write.
+	// shows reports whether a text that was sent shows a write.
 	shows func(text, write string) bool
 	renew func() // subscribes again; nil if the client does so by itself
 }
@@ -148,8 +148,8 @@ func watchersOf(t testing.TB, r *replica) []*watcher {
 	return append(watchers(t, url), subscribe(t, url, servertest.Legacy))
 }
 
-// measure has an agent write n times. It returns by watcher the times from an answer until the watcher was sent the
-// write, shortest first.
+// measure has an agent write n times. It returns, by watcher, how long after each answer the watcher was sent the
+// write, the shortest times first.
 func measure(t testing.TB, a *agent, all []*watcher, n int) map[string][]time.Duration {
 	t.Helper()
 	took := make(map[string][]time.Duration)
@@ -182,15 +182,15 @@ func describe(took map[string][]time.Duration) (text string, largest time.Durati
 // healed is how soon a watcher has a change whose notice was lost.
 const healed = 5 * time.Second
 
-// A change on one replica is seen on another: on the event streams of front ends and of the panel,
-// and by subscribers in both eras, mostly within a quarter of a second.
+// A change on one replica is seen on another: on the event streams of front ends and of the panel, and by subscribers
+// in both eras, mostly within a quarter of a second.
 //
 // BAD-INPUT 56: A lost notice of a change → Watchers catch up within 5 s
 func TestChangesReachOtherReplicas(t *testing.T) {
 	db := newDatabase(t)
 	conn := checktest.Must(pgx.Connect(t.Context(), db.address))(t)
 	defer conn.Close(t.Context()) //nolint:errcheck // nothing depends on it
-	notify := func(does string) { // in place of PostgreSQL's own function
+	notify := func(does string) { // replaces PostgreSQL's pg_notify
 		checktest.Must(conn.Exec(t.Context(), `CREATE SCHEMA IF NOT EXISTS ours; CREATE OR REPLACE FUNCTION ours.pg_notify(text, text) RETURNS void
 			LANGUAGE plpgsql AS $$ BEGIN `+does+` END $$`))(t)
 	}
@@ -229,7 +229,7 @@ func TestChangesReachOtherReplicas(t *testing.T) {
 
 // D5: agents on three replicas share the steps of a list. When a conversation gets a list through one replica, its
 // stream on another reports the list. BAD-INPUT 53: a replica that gets its first session while the database is down
-// accepts the sessions of the others once the database is back.
+// accepts sessions of the other replicas once the database is back.
 func TestClaims(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t)

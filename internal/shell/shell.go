@@ -17,8 +17,8 @@ const (
 )
 
 var (
-	plain          = regexp.MustCompile(`^[\w@%+:.,/=-]+$`) // needs no quotes in a POSIX shell
-	plainOnWindows = regexp.MustCompile(`^[\w+:./\\=-]+$`)  // needs none in PowerShell and cmd.exe
+	plain          = regexp.MustCompile(`^[\w@%+:.,/=-]+$`) // a word that needs no quotes in a POSIX shell
+	plainOnWindows = regexp.MustCompile(`^[\w+:./\\=-]+$`)  // a word that needs no quotes in PowerShell and cmd.exe
 )
 
 // apostrophe matches the characters that PowerShell takes for a single quote.
@@ -36,7 +36,7 @@ func (s Shell) Command(words ...string) string {
 		}
 	}
 	line := strings.Join(out, " ")
-	if s == PowerShell && strings.HasPrefix(line, "'") { // else PowerShell prints it as a string
+	if s == PowerShell && strings.HasPrefix(line, "'") { // without &, PowerShell prints the line as a string
 		line = "& " + line
 	}
 	return line

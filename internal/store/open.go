@@ -23,36 +23,36 @@ import (
 // opened before [Place.Open], and no file is made before the first save.
 type Place struct{ File, URL string }
 
-// Opened is an open store. A wrapper, as the audit log, replaces only the field Store.
+// Opened is an open store. A wrapper, such as the audit log, replaces only the field Store.
 type Opened struct {
 	board.Store
 	Upkeep
 	// Observer is called after each write and each read of lists; it may be nil.
 	Observer Observer
-	// Within bounds an update, since another program may keep the store locked; 0 means no bound.
+	// Within is the time limit of an update without a deadline, since another program may lock the store; 0: no limit.
 	Within time.Duration
 	// File is the store if it is SQLite, for backups; nil for PostgreSQL.
 	File *sqlite.Store
 }
 
-// Upkeep has the methods of a store beside those of [board.Store].
+// Upkeep holds the methods that stores have in addition to those of [board.Store].
 type Upkeep interface {
-	// Damaged returns a text for each damaged row that reads left out; Bytes returns the size as last counted.
+	// Damaged describes each damaged row that reads left out. Bytes returns the size of the store when last counted.
 	Damaged() []string
 	Bytes() int64
 	// Check reads all rows, and calls found with each problem.
 	Check(ctx context.Context, found func(problem string)) (revisions int, err error)
 	// SessionKey returns the key that signs session ids. If the store has none yet, it stores fresh as the key.
 	SessionKey(ctx context.Context, fresh []byte) ([]byte, error)
-	// Unsafe warns of settings with which the store can lose acknowledged saves; empty for none.
+	// Unsafe warns of settings with which the store can lose acknowledged saves; warning is empty if there are none.
 	Unsafe(ctx context.Context) (warning string, err error)
 }
 
 // Memory reports whether the lists end with the process: they are in a temporary file that no other process knows.
 func (p Place) Memory() bool { return p == Place{} }
 
-// Spool returns the folder for hook events that are not applied yet: beside the store's file, or for a database in the
-// state folder; empty for none.
+// Spool returns the folder for hook events that are not applied yet. It is beside the store's file or, if the store is
+// a database, in the state folder; empty for a store in memory.
 func (p Place) Spool(getenv func(string) string) string {
 	switch dir, err := stateDir(runtime.GOOS, getenv); {
 	case p.File != "":
@@ -64,14 +64,14 @@ func (p Place) Spool(getenv func(string) string) string {
 	return ""
 }
 
-// Say tells watchers in other processes that an event was added to the spool of a file.
+// Say tells watchers in other processes that an event was added to the spool beside the store's file.
 func (p Place) Say() {
 	if file, err := filepath.EvalSymlinks(p.File); err == nil {
 		sqlite.Say(file)
 	}
 }
 
-// String returns the place for people: the file, where "~" replaces the folder home, or the address without a password.
+// String describes the place for people: "memory", the file, with "~" for the folder home, or the URL without password.
 func (p Place) String(home string) string {
 	switch {
 	case p.Memory():
@@ -117,8 +117,8 @@ func (p Place) CheckFolder() error {
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
-// Locate returns the place that a setting names: "memory", "sqlite:PATH" or a postgres:// URL; empty is the file todo.db
-// in the folder for the state of applications. An error says what is allowed, and shows no password.
+// Locate returns the place that a setting names: "memory", "sqlite:PATH" or a postgres:// URL. An empty setting means
+// the file todo.db in this program's state folder. An error says what is allowed, and shows no password.
 func Locate(setting string, getenv func(string) string) (Place, error) {
 	kind, path, _ := strings.Cut(setting, ":")
 	switch {
@@ -158,7 +158,7 @@ func checkPath(path string) error {
 	return nil
 }
 
-// stateDir returns this program's folder in the platform's folder for the state of applications. It need not exist.
+// stateDir returns this program's folder in the platform's folder for application state. The folder need not exist.
 func stateDir(goos string, getenv func(string) string) (string, error) {
 	under := func(root, path string) string {
 		if root == "" {
@@ -189,7 +189,7 @@ type Observer func(took time.Duration, labels ...string)
 
 // Outcome says in one word how an operation ended: applied (without an error), missing ([board.ErrNotFound]), full
 // ([board.ErrTooManyLists], [board.ErrStoreFull]), refused (another mistake of the caller, see [board.IsRefusal]),
-// unknown ([board.ErrUnknownOutcome]), cancelled (the caller had gone) or failed (by the store; nothing changed).
+// unknown ([board.ErrUnknownOutcome]), cancelled (the caller had gone) or failed (any other error; nothing changed).
 func Outcome(err error) string {
 	if err == nil {
 		return "applied"

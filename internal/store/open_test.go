@@ -65,7 +65,7 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// Errors say what is allowed, and never show a password.
+// A setting that is refused gets an error that says what is allowed and never shows a password.
 func TestOpenRefuses(t *testing.T) {
 	for spec, says := range map[string]string{
 		"postgres://user:secret@host:port/db": "the address of the database is not valid",
@@ -126,7 +126,7 @@ func (c *calls) count(_ time.Duration, labels ...string) {
 	c.ended[strings.Join(labels, " ")]++
 }
 
-// An observer is called for each write and read of lists, with the word for its outcome.
+// An observer is called after each write and read of lists, with the name of the operation and its outcome.
 func TestObservedTells(t *testing.T) {
 	c := &calls{ended: map[string]int{}}
 	st := &Opened{Store: storetest.NewMemoryKeeping(board.Keep{Lists: 1}), Observer: c.count}
@@ -136,7 +136,7 @@ func TestObservedTells(t *testing.T) {
 	refuse := func(err error) error {
 		return st.Update(t.Context(), board.Key{}, func(board.Tx) error { return err })
 	}
-	_ = []error{ // the outcomes in want say what each is
+	_ = []error{ // the outcomes of these calls are in want, below
 		second(storetest.Save(t.Context(), st, begin)), second(storetest.Save(t.Context(), st, todo.Snapshot{List: todo.List{ID: "b"}, Revision: 1})),
 		second(storetest.Save(ctx, st, begin)), refuse(&todo.InputError{}), refuse(board.ErrNotFound), refuse(errors.New("disk on fire")),
 		refuse(context.DeadlineExceeded), refuse(fmt.Errorf("update: %w (%w)", board.ErrUnknownOutcome, context.Canceled)),

@@ -12,9 +12,9 @@ import (
 
 // This file computes what all front ends show of a list: its title, its progress and whether it is open.
 
-// Title returns what people call the list: the title it was given, else its name, else its topic,
-// else the text of its first item, up to [MaxTitle], else "Untitled list". It is never empty and is
-// not escaped for display. Front ends show project, client and sub-agent beside it.
+// Title returns the list's title for people: the title it was given, else its name, else its topic, else the text of
+// its first item, cut to [MaxTitle] runes, else "Untitled list". The result is never empty and is not escaped for
+// display. Front ends show project, client and sub-agent beside it.
 func (s Snapshot) Title() string {
 	first := ""
 	if len(s.Items) > 0 {
@@ -23,7 +23,7 @@ func (s Snapshot) Title() string {
 	return cmp.Or(s.GivenTitle, s.List.Name, s.List.Topic, first, "Untitled list")
 }
 
-// Begins returns the list with its Topic set: to the given one, or else to its first item and the number of the others.
+// Begins returns the list with its Topic set: to topic or, if that is empty, to the first item and a count of the rest.
 func (l List) Begins(topic string, items []Item) List {
 	if l.Topic = topic; topic == "" && len(items) > 0 {
 		more := strings.TrimSuffix(fmt.Sprint(" +", len(items)-1), " +0")
@@ -38,7 +38,7 @@ func (l List) Project() string {
 	return folder[strings.LastIndexAny(folder, `/\`)+1:]
 }
 
-// OffMain returns the branch, unless that is main or master.
+// OffMain returns the branch; empty if the branch is main or master.
 func (l List) OffMain() string {
 	if l.Branch == "main" || l.Branch == "master" {
 		return ""
@@ -46,7 +46,7 @@ func (l List) OffMain() string {
 	return l.Branch
 }
 
-// Place returns the project with its branch, if that is not main or master.
+// Place returns the project, followed by its branch in brackets unless the branch is main or master.
 func (l List) Place() string {
 	if l.OffMain() == "" {
 		return l.Project()
@@ -57,10 +57,10 @@ func (l List) Place() string {
 // Counts is the number of items in each status. A status without items is absent.
 type Counts map[Status]int
 
-// Excerpt returns the snapshot with four of its items at most: the first that is open or else the last, the current
-// one, the first that is blocked, and the first of all. Texts are cut to [MaxTitle] runes, and other fields left out.
-// Rest counts the other items, so that Title, Counts, Progress, Open, Current and State return the same as for the
-// whole. It is for pages with many lists, and never saved.
+// Excerpt returns the snapshot with at most four items: the first open item (the last item if none is open), the
+// current item, the first blocked item, and the first item. It cuts texts to [MaxTitle] runes and leaves out long
+// fields. Rest counts the other items, so that Title, Counts, Progress, Open, Current and State return the same for the
+// excerpt as for the whole list. An excerpt is for pages with many lists, and is never saved.
 func (s Snapshot) Excerpt() Snapshot {
 	open := slices.IndexFunc(s.Items, func(i Item) bool { return !i.Status.Settled() })
 	blocked := slices.IndexFunc(s.Items, func(i Item) bool { return i.Status == Blocked })
@@ -112,7 +112,7 @@ func (c Counts) Sum() (sum int) {
 type Progress struct {
 	Done   int // completed
 	Failed int
-	Total  int // all but the cancelled
+	Total  int // all items that are not cancelled
 }
 
 // Progress counts three things: completed items, failed items, and all items that are not cancelled.
@@ -129,7 +129,7 @@ func (p Progress) Plus(o Progress) Progress {
 // Settled reports whether the list has items and all are settled.
 func (s Snapshot) Settled() bool { return len(s.Items) > 0 && !s.Open() }
 
-// Done reports whether the list is settled and no item waits for the end of a turn.
+// Done reports whether the list is settled and has no items in Later.
 func (s Snapshot) Done() bool { return s.Settled() && len(s.Later) == 0 }
 
 // Open reports whether any item is not settled. A list without items is neither open nor settled.
@@ -143,12 +143,12 @@ func (s Snapshot) AllCompleted() bool {
 	return len(s.Items) > 0 && n[Completed] == n.Sum()
 }
 
-// OnBoard reports whether front ends show the list by default: not archived, and open or updated on the day of now.
+// OnBoard reports whether front ends show the list by default: it is not archived, and it is open or was updated today.
 func (s Snapshot) OnBoard(now time.Time) bool {
 	return !s.Archived && (s.Open() || !s.Updated.Before(Midnight(now)))
 }
 
-// Midnight returns when the day of a time began, in its time zone.
+// Midnight returns the start of the day of t, in t's time zone.
 func Midnight(t time.Time) time.Time {
 	y, m, d := t.Date()
 	return time.Date(y, m, d, 0, 0, 0, 0, t.Location())
@@ -164,8 +164,8 @@ func (s Snapshot) Current() (item Item, ok bool) {
 	return item, ok
 }
 
-// Folder returns the path of a folder as lists have it: a Windows path always looks like C:\work, however hosts, hooks
-// and shells write its slashes, drive letter and trailing separator.
+// Folder returns a folder's path in the form that lists store. A Windows path always has the form C:\work, however
+// hosts, hooks and shells write its slashes, drive letter and trailing separator. Other paths stay unchanged.
 func Folder(path string) string {
 	if len(path) > 3 && path[0] == '/' && path[2] == ':' { // as in file:///c:/work
 		path = path[1:]
@@ -177,8 +177,8 @@ func Folder(path string) string {
 	return path[:3] + strings.TrimRight(path[3:], `\`)
 }
 
-// Saying returns GivenTitle if it contains a text, else the text of the first item that contains it in its
-// text, active text or reason; empty for none. Case is ignored.
+// Saying returns GivenTitle if that contains the searched text, else the Text of the first item whose text, active text
+// or reason contains the searched text; empty if there is no such item. Case is ignored.
 func (s Snapshot) Saying(text string) string {
 	text = strings.ToLower(text)
 	has := func(whole string) bool { return strings.Contains(strings.ToLower(whole), text) }
@@ -193,22 +193,22 @@ func (s Snapshot) Saying(text string) string {
 	return ""
 }
 
-// Said is the last place of a searched text in a list: the newest revision that has it, and the title or item there.
+// Said is the result of a text search in a list: the newest revision with the text, and the title or item that has it.
 type Said struct {
 	Revision int64     `json:"revision"`
 	Updated  time.Time `json:"updated"` // when that revision was made
-	Text     string    `json:"text"`    // what [Snapshot.Saying] returns, of at most [MaxTitle] runes
+	Text     string    `json:"text"`    // the result of [Snapshot.Saying], cut to [MaxTitle] runes
 	Left     bool      `json:"left"`    // the list's newest revision no longer has the text
 }
 
-// State is how a list stands, in the words of all front ends.
+// State is the state of a list, in the words of all front ends.
 type State string
 
-// The states. A list without items is Finished once its agent rests or is gone; a chat without a list, once it is gone.
+// The states. A list without items is Finished if its agent is idle or gone; a chat without a list, only if gone.
 const (
 	Working  State = "working"   // its agent is here, and wrote or was reported at work within [IdleAfter]
 	Idle     State = "idle"      // its agent is here, and has ended its turn or done nothing for [IdleAfter]
-	Waiting  State = "waiting"   // its agent is here, and asks a person or has an item blocked and none in progress
+	Waiting  State = "waiting"   // its agent is here, and asks a person, or an item is blocked and none is in progress
 	LeftOpen State = "left open" // items are open and no agent is here
 	Away     State = "archived"  // it is archived, and items are open
 	Finished State = "finished"  // all items are settled
@@ -227,7 +227,7 @@ func (s State) Rests() bool { return s == LeftOpen || s == Away || s.Ended() }
 // Ended reports whether nothing more is expected of a list in this state.
 func (s State) Ended() bool { return s == Finished || s == InVain }
 
-// State returns the state of the list at now, given its agents.
+// State returns the state of the list at the time now; the parameter a sums up the list's agents.
 func (s Snapshot) State(a Agent, now time.Time) State {
 	_, current := s.Current()
 	progress := s.Progress()
@@ -253,6 +253,6 @@ func (s Snapshot) State(a Agent, now time.Time) State {
 	return Working
 }
 
-// ChangedList is called with a list that changed in a period: its standing now, and its revisions in ascending order,
-// also those after the period. Each revision is read when the iteration reaches it; an error ends the iteration.
+// ChangedList is called for each list that changed in a period, with the list's standing now and all its revisions in
+// ascending order, also those outside the period. The iteration reads revisions as it goes; an error ends it.
 type ChangedList func(st Standing, revisions iter.Seq2[Snapshot, error]) error

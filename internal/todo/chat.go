@@ -14,8 +14,8 @@ type Chat struct {
 	ID        string `json:"id"`                  // see [ChatID]
 	Principal string `json:"principal,omitempty"` // whose chat it is
 	User      string `json:"user,omitempty"`      // the subject of the identity; empty without sign-in
-	Client    string `json:"client,omitempty"`    // as the client or its hooks name it
-	// HostID is the host's own id of the chat or, for a sub-agent's chat, of the main agent's; empty if not known.
+	Client    string `json:"client,omitempty"`    // the client's name, as it or its hooks report it
+	// HostID is the host's own id of the chat or, for a sub-agent, of the main agent's chat; empty if not known.
 	HostID string `json:"host_id,omitempty"`
 	Folder string `json:"folder,omitempty"` // the path of the agent's working folder, see [Folder]
 	// Branch is the folder's Git branch, in one line of at most [MaxTitle] runes; empty if not known.
@@ -24,24 +24,24 @@ type Chat struct {
 	Parent string `json:"parent,omitempty"`
 	Agent  string `json:"agent,omitempty"`
 	Title  Topic  `json:"title,omitzero"`
-	// Doing is what the agent does, and Asks its question to a person, in one line of at most [MaxTitle] runes. Since
-	// is when the agent began to do or ask that; while it works, when its work was last reported, to five minutes.
+	// Doing is the agent's activity, and Asks its question to a person, in one line of at most [MaxTitle] runes. Since
+	// is the start of both. For an agent that [Works], it is the last report of work, give or take five minutes.
 	Doing  Doing     `json:"doing,omitempty"`
 	Asks   string    `json:"asks,omitempty"`
 	Since  time.Time `json:"since,omitzero"`
-	Forgot bool      `json:"forgot,omitempty"` // its agent must be told of its list at the next prompt
-	Began  time.Time `json:"began,omitzero"`   // when it was first heard of
-	Used   time.Time `json:"used"`             // when it was last heard of, give or take five minutes
-	Ended  time.Time `json:"ended,omitzero"`   // zero while it goes on
-	Why    string    `json:"why,omitempty"`    // why it ended, in its host's word
+	Forgot bool      `json:"forgot,omitempty"` // at the next prompt, hooks must tell the agent its list
+	Began  time.Time `json:"began,omitzero"`   // the time of the chat's first event or call
+	Used   time.Time `json:"used"`             // the time of the last one, give or take five minutes
+	Ended  time.Time `json:"ended,omitzero"`   // zero while the chat goes on
+	Why    string    `json:"why,omitempty"`    // why the chat ended, in its host's word
 	Here   Served    `json:"here,omitzero"`
 	Seq    int64     `json:"-"` // orders all chats and snapshots of a store by commit, see [Snapshot.Seq]
 }
 
 // Here is a process that serves a chat.
 type Here struct {
-	Process string `json:"process,omitempty"` // its id; for a host's process [HostProcess] and its id; or [Detached]
-	// Until is when the process stops counting, unless the chat is heard of again. If zero, it counts while alive.
+	Process string `json:"process,omitempty"` // the process's id, after [HostProcess] if it is a host's; or [Detached]
+	// Until is when the process stops counting, unless the chat is used again. If zero, a live process counts.
 	Until time.Time `json:"until,omitzero"`
 }
 
@@ -54,7 +54,7 @@ const HostProcess = "host "
 // Served has the last processes that served a chat, the most recent first, then zero values.
 type Served [4]Here
 
-// Serve puts a process first in Here, replacing its entry or the last, unless its Until moves less than [chatTick].
+// Serve puts a process first in Here; a new one pushes out the last. If Until moves less than [chatTick], Here stays.
 func (c *Chat) Serve(by Here) {
 	n := slices.IndexFunc(c.Here[:], func(h Here) bool { return h.Process == by.Process })
 	if n < 0 {
@@ -66,7 +66,7 @@ func (c *Chat) Serve(by Here) {
 	c.Here[0] = by
 }
 
-// Leave ends the service by a process, and by all processes with an Until, because these share one session.
+// Leave ends, at a time, the service by a process and by every process with an Until: these share one session.
 func (c *Chat) Leave(process string, at time.Time) {
 	for i, h := range c.Here {
 		if h.Process == process || h.Process != "" && !h.Until.IsZero() {
@@ -75,14 +75,14 @@ func (c *Chat) Leave(process string, at time.Time) {
 	}
 }
 
-// IsHere reports whether the chat has not ended and is served by a live host, a live process without an Until, or a
-// live process before its Until (a session). After a host ended, a session counts only if its Until is more than five
-// minutes after the host's. Processes unknown to the function alive are sessions if all are unknown, else ignored.
+// IsHere reports whether the chat has not ended and a process serves it: a live host, a live process without an Until,
+// or a live process before its Until (a session). If a host's process died, a session's Until must be more than five
+// minutes after the host's. A process unknown to the function alive is a session if all are unknown, else ignored.
 func (c Chat) IsHere(now time.Time, alive func(process string) (is, isKnown bool)) bool {
 	if !c.Ended.IsZero() {
 		return false
 	}
-	var session, unknown, host int64 // the latest Until of each kind, in Unix milliseconds; host: of ended hosts
+	var session, unknown, host int64 // the latest Until of each kind, in Unix milliseconds; host: of dead hosts
 	isServed := false
 	for _, h := range c.Here {
 		if h.Process == "" {
@@ -125,7 +125,7 @@ func (d Doing) InTurn() bool { return d == Works || d == Asks }
 // chatTick is the precision of Used, Since and Until, so that stores need not write them with each call.
 const chatTick = 5 * time.Minute
 
-// Says records what the agent does and asks from a time on. An agent that Rests may have ended with a question.
+// Says records the agent's activity and question since a time. An agent that Rests may have ended its turn by asking.
 func (c *Chat) Says(does Doing, asks string, at time.Time) {
 	isSame := c.Doing == does && c.Asks == asks
 	if !isSame || does == Works && at.Sub(c.Since) >= chatTick {
@@ -140,7 +140,7 @@ func (c *Chat) Use(at time.Time) {
 	}
 }
 
-// GoOn notes that the chat has not ended. A prompt, call or write shows that; other events may come after the end.
+// GoOn notes that the chat has not ended. It is for a prompt, call or write: other events may come after the end.
 func (c *Chat) GoOn() { c.Ended, c.Why = time.Time{}, "" }
 
 // End notes that the chat ended, and why.
@@ -160,11 +160,11 @@ func (c Chat) AsList() Snapshot {
 // IsChat reports whether the snapshot was made by [Chat.AsList].
 func (s Snapshot) IsChat() bool { return s.Revision == 0 && IsChatID(s.List.ID) }
 
-// Topic is the subject of a chat, as hooks reported it. It becomes the title of the next list that is given none.
+// Topic is the subject of a chat, as hooks reported it. The next list that the chat begins takes it as [List.Topic].
 type Topic struct {
 	Text  string      `json:"text,omitempty"` // one line of at most [MaxTitle] runes
 	From  TopicSource `json:"from,omitempty"`
-	Taken bool        `json:"taken,omitempty"` // a list of the chat has this topic: the next list needs another
+	Taken bool        `json:"taken,omitempty"` // a list of the chat has this topic: the next list needs a new topic
 	At    time.Time   `json:"at,omitzero"`     // when it was reported
 	// Host is the text of the last topic [FromHost] that a list took. The next list does not get the same text again.
 	Host string `json:"host,omitempty"`
@@ -178,15 +178,15 @@ const (
 	FromMeanwhile TopicSource = 1 + iota // the last prompt while a list was open
 	FromFolder                           // the project and its branch
 	FromPrompt                           // the first prompt after the previous list was settled
-	FromHost                             // the title of the chat
+	FromHost                             // the chat's title in its host
 )
 
 // topicAge is how long a topic counts, unless it is [FromHost].
 const topicAge = time.Hour
 
-// Titled sets the chat's topic to t, in one line, if the chat has none, a list took it, or it is too old. Else t needs
-// a better source than the topic has or, except for [FromPrompt], the same source; while the agent asks a person, t
-// must be [FromHost]. A topic [FromHost] whose text equals Host is ignored.
+// Titled sets the chat's topic to t, in one line, if the chat has no topic, a list took it, or its topic is too old.
+// Else t needs a better source than the old topic or, except for [FromPrompt], the same source; while the agent asks a
+// person, that source must be [FromHost]. A topic [FromHost] whose text equals Host is ignored.
 func (c *Chat) Titled(t Topic, at time.Time) {
 	old := c.Title
 	t.Text, t.At, t.Host = OneLine(t.Text, MaxTitle), at.Round(0).UTC(), old.Host
@@ -198,7 +198,7 @@ func (c *Chat) Titled(t Topic, at time.Time) {
 	}
 }
 
-// Take returns the topic for a list that begins, and marks it as taken; empty for none.
+// Take returns the chat's topic for a new list, and marks it as taken; empty if there is none, or it is taken or old.
 func (c *Chat) Take(at time.Time) string {
 	if c.Title.Text == "" || c.Title.Taken || !c.Title.counts(at) {
 		return ""
@@ -220,7 +220,7 @@ type Agent struct {
 	Since time.Time
 }
 
-// And returns a, with what the agent of c does if c has not ended and this ranks higher: asking, then work, then rest.
+// And returns a, with Doing, Asks and Since of c if c has not ended and they rank higher: asking, then work, then rest.
 func (a Agent) And(c Chat) Agent {
 	rank := func(does Doing, asks string) int {
 		if asks != "" {
@@ -234,14 +234,14 @@ func (a Agent) And(c Chat) Agent {
 	return a
 }
 
-// Standing is the state of a list, and what its agent asks.
+// Standing is the state of a list, and the question of its agent.
 type Standing struct {
 	State State     `json:"state"`
-	Asks  string    `json:"asks,omitempty"` // what its agent asks a person, if it is [Waiting] for that
-	Since time.Time `json:"since,omitzero"` // when it began to ask
+	Asks  string    `json:"asks,omitempty"` // the agent's question to a person, if State is [Waiting] because of it
+	Since time.Time `json:"since,omitzero"` // when the agent began to ask
 }
 
-// Stands returns the list's standing at a time, given its agents.
+// Stands returns the list's standing at the time now; the parameter a sums up the list's agents.
 func (s Snapshot) Stands(a Agent, now time.Time) Standing {
 	st := Standing{State: s.State(a, now)}
 	if st.State == Waiting && a.Asks != "" {
@@ -250,13 +250,13 @@ func (s Snapshot) Stands(a Agent, now time.Time) Standing {
 	return st
 }
 
-// ChatKey returns the key of a chat, made from the host's own id of it.
+// ChatKey returns the key of a chat, made from the host's own id of the chat.
 func ChatKey(id string) string { return "chat:" + HostID(id) }
 
-// AgentKey returns the key of a sub-agent, made from its main agent's key and its own id.
+// AgentKey returns the key of a sub-agent, made from the main agent's key and the sub-agent's id.
 func AgentKey(main, agent string) string { return main + "/agent:" + HostID(agent) }
 
-// AgentName returns a sub-agent's name as lists have it: valid UTF-8 of at most 64 runes.
+// AgentName returns a sub-agent's name in the form that lists store: valid UTF-8 of at most 64 runes.
 func AgentName(agent string) string { return Cut(strings.ToValidUTF8(agent, "?"), 64) }
 
 // HostID returns a client's id unchanged if it has at most 128 bytes, all visible ASCII, else its digest.
@@ -273,10 +273,10 @@ func Digest(text string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// The ids of chats begin with chatPrefix, or with severalPrefix if several chats may share the key.
+// A chat's id begins with chatPrefix, or with severalPrefix if several chats may share the key that it is made from.
 const chatPrefix, severalPrefix = "chat-", "chats-"
 
-// ChatID returns the id of a user's chat: a digest of the key by which it was first known, or the key if it is an id.
+// ChatID returns the id of a user's chat: a digest of the chat's first key, or the key itself if that is a chat's id.
 func ChatID(principal, user, key string, isSeveral bool) string {
 	if IsChatID(key) {
 		return key
@@ -288,7 +288,7 @@ func ChatID(principal, user, key string, isSeveral bool) string {
 	return chatPrefix + id
 }
 
-// IsChatID reports whether a key is the id of a chat. No client's key has these prefixes.
+// IsChatID reports whether a key is the id of a chat. No key of a client begins with the prefixes of such ids.
 func IsChatID(key string) bool { return strings.HasPrefix(key, chatPrefix) || IsSeveral(key) }
 
 // IsSeveral reports whether a chat's id was made from a key that several chats may share.

@@ -27,9 +27,9 @@ func CoreView() View {
 	return v
 }
 
-// Check returns an error unless an item that no tool has checked may be stored: its status must be
-// a core status, its text not blank, all its texts clean (see [CleanText]) and within their maximum
-// lengths, and WaitsFor must name items by numbers. It does not check the item's own id.
+// Check returns an error unless the item may be stored. It is for items that no tool has checked: the status must be a
+// core status, the text not blank, all texts clean (see [CleanText]) and within their maximum lengths, and WaitsFor
+// must name items by numbers. Check does not check the item's own id.
 func (i Item) Check() error {
 	switch {
 	case !slices.Contains(Statuses(), i.Status):
@@ -61,8 +61,8 @@ func checkTexts(what string, limit int, texts ...string) error {
 	return nil
 }
 
-// Check returns an error unless a snapshot from outside, such as an import, may be stored: it must
-// have a list id and a revision, and items within [CheckSize], all valid and with unique ids.
+// Check returns an error unless a snapshot from outside, such as an import, may be stored: it must have a list id, a
+// revision, clean texts, and items within [CheckSize], all valid, with unique ids and without cycles of waiting.
 func (s Snapshot) Check() error {
 	err := errors.Join(CheckSize(s.all()), checkTexts("its topic", MaxTitle, s.List.Topic), checkTexts("the explanation", MaxText, s.Explanation))
 	waits := checkWaits(s.Items)
@@ -73,7 +73,7 @@ func (s Snapshot) Check() error {
 		return fmt.Errorf("revision must be 1 to %d, it is %d", int64(MaxRevision), s.Revision)
 	case err != nil:
 		return err
-	case waits != nil && !s.List.Mirrored: // a host's own list is kept as it is
+	case waits != nil && !s.List.Mirrored: // a host's own list may have cycles
 		return waits
 	case len(s.Gone) > maxGone:
 		return fmt.Errorf("at most %d items that are gone are kept, there are %d", maxGone, len(s.Gone))
@@ -145,9 +145,9 @@ func CleanText(text string) (string, error) {
 	return strings.TrimSpace(text), nil
 }
 
-// OneLine returns any text as one clean line of at most limit runes. Invalid UTF-8 becomes question
-// marks, runs of control characters and white space one space; format characters, which change the
-// direction of a text or are invisible, are removed.
+// OneLine returns any text as one clean line of at most limit runes. Invalid UTF-8 becomes question marks. A run of
+// control characters and white space becomes one space. Format characters, which change the direction of a text or are
+// invisible, are removed, except joiners.
 func OneLine(text string, limit int) string {
 	const joiners = "\u200c\u200d" // emoji and some scripts need them
 	text = strings.Map(func(r rune) rune {
@@ -210,7 +210,7 @@ func Fold(text string) string {
 // mark matches the mark before an item of a list: bullets or dashes, a number with a dot or bracket, a box.
 var mark = regexp.MustCompile(`^[ \t*•–—-]*(?:[0-9]{1,3}[.)] |\[[ xX]\])?`)
 
-// foldRune returns a rune as folded texts have it, or -1 if they leave it out.
+// foldRune returns a rune's form in folded texts, or -1 for a rune that they leave out.
 func foldRune(r rune) rune {
 	switch {
 	case r|0x20 >= 'a' && r|0x20 <= 'z': // the fast path
@@ -224,5 +224,5 @@ func foldRune(r rune) rune {
 	return unicode.ToLower(unicode.ToUpper(r))
 }
 
-// arrows removes typed arrows.
+// arrows replaces typed arrows by spaces.
 var arrows = strings.NewReplacer("->", " ", "=>", " ", "<-", " ")

@@ -8,7 +8,7 @@ import (
 
 // This file lets several agents share the items of one list.
 
-// Next as an item's id means, in [Draft.Take], the first item that is ready.
+// Next is an id for [Draft.Take] that stands for the first item that is ready.
 const Next = "next"
 
 // Worker is an agent that works on a list with others.
@@ -20,7 +20,7 @@ type Worker struct {
 
 const maxWorkers = 100 // per list
 
-// workers returns the list's agents, with the writer if it is one. A new agent replaces agents that are not present.
+// workers returns Workers for a revision by w. An agent that is new to the list replaces agents that are not present.
 func (d *Draft) workers(w Writer) []Worker {
 	of, all := d.Before.List, d.Before.Workers
 	isKnown := func(o Worker) bool { return o.Chat == d.author }
@@ -37,8 +37,8 @@ func (d *Draft) workers(w Writer) []Worker {
 	return all
 }
 
-// Has returns the agent that works on an item in progress: a zero Worker if it is not known, or the list has only one
-// agent. number distinguishes agents of the same client and name, from 1; it is 0 if no other agent has both.
+// Has returns the agent that works on an item in progress: a zero Worker if that agent is not known or is the list's
+// only one. number counts the agents with the same client and name, from 1; it is 0 if no other agent has both.
 func (s Snapshot) Has(i Item) (w Worker, number int) {
 	at := slices.IndexFunc(s.Workers, func(w Worker) bool { return w.Chat == i.BegunBy })
 	if at < 0 || i.Status != InProgress || len(s.Workers) < 2 {
@@ -59,20 +59,20 @@ func (s Snapshot) Has(i Item) (w Worker, number int) {
 	return w, number
 }
 
-// newItem returns a pending item. It sets [Item.Holder] if an agent adds it to a named list that it did not begin.
+// newItem returns a pending item. It sets [Item.Holder] if the author is an agent that did not begin the (named) list.
 func (d *Draft) newItem(id, text string) Item {
 	item, l := Item{ID: id, Text: text, Status: Pending, Created: d.now}, d.Before.List
-	isNew := d.Before.Revision == 0 && l.Conversation == "" // a list that its author never saw has revision 0, too
+	isNew := d.Before.Revision == 0 && l.Conversation == "" // a list that the author never saw has revision 0, too
 	if l.Name != "" && !isNew && d.author != PersonChat && d.author != l.Conversation {
 		item.Holder = d.author
 	}
 	return item
 }
 
-// TakenError refuses to take, settle or remove an item that another agent has.
+// TakenError refuses to take, settle or remove an item that another agent owns or has in progress.
 type TakenError struct {
 	Item Item
-	By   string // the agent's name; empty if not known
+	By   string // the item's owner, else the other agent's name or client; empty if not known
 }
 
 func (e *TakenError) Error() string { return fmt.Sprintf("item %s is taken by %q", e.Item.ID, e.By) }
@@ -82,10 +82,10 @@ func (d *Draft) taken(i Item) error {
 	return &TakenError{i, cmp.Or(i.Owner, w.Agent, w.Client)}
 }
 
-// Take gives an item an owner, or puts it in progress, or both. It returns a [*TakenError] if another
-// agent that is present owns the item by another name, or put it in progress. With [Next] it takes the
-// first item that waits for no open item, that no other present agent has, and that is pending or was
-// left in progress by its agent. It returns the id of the item; empty if there is none.
+// Take gives an item an owner, unless owner is empty, and puts it in progress if begins is true. It returns a
+// [*TakenError] if another present agent owns the item by another name, or put it in progress. With [Next] it takes
+// the first item that waits for no open item, that no other present agent owns or works on, and that is pending or was
+// left in progress by its agent. Take returns the id of the item; empty if there is no such item.
 func (d *Draft) Take(id, owner string, begins bool) (string, error) {
 	waiting := OpenWaits(d.next.Items)
 	for n := range d.next.Items {
@@ -108,7 +108,7 @@ func (d *Draft) Take(id, owner string, begins bool) (string, error) {
 			item.Owner = owner
 		}
 		if begins && item.Status == InProgress {
-			item.BegunBy = d.author // the agent that began it has left
+			item.BegunBy = d.author // no other agent that is present began it
 		} else if begins {
 			item.setStatus(InProgress, d.author, d.now)
 		}
@@ -117,14 +117,14 @@ func (d *Draft) Take(id, owner string, begins bool) (string, error) {
 	return "", nil
 }
 
-// isTaken reports whether another present agent has an item that the author would own or put in progress.
+// isTaken reports whether the author may not own or begin an item because another present agent owns it or began it.
 func (d *Draft) isTaken(i Item, owner string, begins bool) bool {
 	isBegun := i.Status == InProgress && d.isOthers(i.BegunBy)
 	isOwned := i.Owner != "" && i.Owner != owner && d.isOthers(i.Holder)
 	return (owner != "" || begins) && (isBegun || isOwned)
 }
 
-// isOthers reports whether an author is another agent, and present.
+// isOthers reports whether an author is an agent other than the draft's author, and is present.
 func (d *Draft) isOthers(author string) bool {
 	return author != "" && author != d.author && d.present != nil && d.present(author)
 }

@@ -22,7 +22,7 @@ type Draft struct {
 	present  func(author string) bool // as [Step.Present]
 }
 
-// NewDraft returns a draft, made at now, of the revision after the snapshot before, which it does not modify.
+// NewDraft returns a draft, made at the time now, of a snapshot's next revision. It does not modify the snapshot.
 func NewDraft(before Snapshot, now time.Time) *Draft {
 	d, _ := Step{At: now, Change: func(*Draft) error { return nil }}.Draft(before, before)
 	return d
@@ -59,7 +59,7 @@ func (d *Draft) Changed() bool {
 		n.Deleted != b.Deleted || !slices.Equal(n.Later, b.Later) || !slices.EqualFunc(b.Items, n.Items, Item.equal)
 }
 
-// Begun returns the items that the change puts in progress; running also has items that its author began before.
+// Begun returns the items that the change puts in progress. running also has the author's earlier items in progress.
 func (d *Draft) Begun() (begun, running []Item) {
 	find := Near(d.Before.Items)
 	for n, item := range d.next.Items {
@@ -75,12 +75,12 @@ func (d *Draft) Begun() (begun, running []Item) {
 	return begun, running
 }
 
-// Archive archives the list, or brings it back. replacedBy is the id of the list that replaces it; empty for none.
+// Archive archives the list if away is true, else brings it back. replacedBy is the id of its successor; or empty.
 func (d *Draft) Archive(away bool, replacedBy string) {
 	d.next.Archived, d.next.ReplacedBy, d.archives = away, replacedBy, true
 }
 
-// StayLeft keeps the list archived, although its items change, if another list replaced it.
+// StayLeft keeps the list archived although its items change, but only if another list replaced it.
 func (d *Draft) StayLeft() { d.archives = d.Before.ReplacedBy != "" }
 
 // BringsBack reports whether the change explicitly sets the list to not archived.
@@ -109,8 +109,8 @@ func (d *Draft) SetStatus(id string, status Status) {
 	_ = d.Edit(Edit{Do: EditStatus, Item: id, Status: status})
 }
 
-// Replace replaces the list with lines, which are in the words of view. A line that matches a stored item keeps the
-// item's id, times, and fields that the view cannot express. Items that the view leaves out stay where they were.
+// Replace replaces the items by lines, whose statuses are in the words of view. A line that matches a stored item keeps
+// the item's id, times, and fields that the view cannot express. Items that the view does not show stay in place.
 // Without lines the list becomes empty, unless the view shows none of its items. Replace returns the ids in WaitsFor
 // that no item has.
 func (d *Draft) Replace(view View, lines []Line) (unknown []string) {
@@ -140,8 +140,8 @@ func (d *Draft) Names(view View, lines []Line) bool {
 	return !slices.ContainsFunc(lines, func(l Line) bool { _, known := places[l.ID]; return !known })
 }
 
-// Restore replaces the items with those of an earlier revision, or of another list, ids included. Items added later
-// still get unused ids. The draft's author counts as beginning the items that Restore puts in progress.
+// Restore replaces the items by those of an earlier revision, or of another list, ids included. Items added afterwards
+// still get unused ids. For an item that Restore puts in progress, BegunBy is the draft's author.
 func (d *Draft) Restore(items []Item) {
 	before := Near(d.next.Items)
 	d.next.Items = slices.Clone(items)
@@ -160,8 +160,8 @@ func (d *Draft) Restore(items []Item) {
 	}
 }
 
-// Undo reverts the changes from revision old to revision seen: items, title, Archived and Later. If both are the same,
-// it only restores the items. A merge keeps changes made after seen.
+// Undo reverts the changes from revision old to revision seen: items, title, Archived and Later. If old and seen are
+// the same revision, Undo only restores the items. The merge that follows keeps changes made after seen.
 func (d *Draft) Undo(old, seen Snapshot) {
 	d.Restore(old.Items)
 	if old.GivenTitle != seen.GivenTitle {
@@ -272,7 +272,7 @@ func (d *Draft) Put(view View, lines ...Line) (unknown []string) {
 	return d.link(view, lines, placed)
 }
 
-// insert adds a pending item, still without text, for a line with a text. It returns the item's index, or -1.
+// insert adds a pending item, without its text yet, for a line. It returns the index; -1 if the line cannot be added.
 func (d *Draft) insert(view View, line Line) int {
 	n := ItemNumber(line.ID)
 	if line.Text == "" || n == 0 && !view.Keys {
@@ -305,9 +305,9 @@ func ItemNumber(id string) int {
 type Step struct {
 	Change  Change
 	Sent    *Sent
-	Author  string // who writes: [PersonChat], or the id of a chat; empty for nobody
+	Author  string // the writer: [PersonChat], or the id of a chat; empty if not known
 	At      time.Time
-	Present func(author string) bool // reports whether a chat is here; nil if none is
+	Present func(author string) bool // reports whether an author's chat is here; nil if no chat is
 	Title   string                   // as [board.Write.Title]
 	Mirrors bool                     // the write may change the items of a list that is [List.Mirrored]
 }

@@ -47,8 +47,8 @@ func TestReplaceKeepsIdentity(t *testing.T) {
 	checktest.Same(t, "-want +got", cmp.Diff(want, got), "")
 }
 
-// A line means the item with its id, else the item that it equals as a whole, or by its text, shown title, folded text,
-// short form of a long text, or wording that a person replaced. A hidden item is meant only if no shown item is.
+// A line matches the item with its id, else the item equal to the whole line, else by text, shown title, folded text,
+// short form of a long text, or wording that a person replaced. A hidden item matches only if no shown item does.
 func TestMatch(t *testing.T) {
 	item := func(id, text string, status todo.Status) todo.Item {
 		return todo.Item{ID: id, Text: text, Status: status}

@@ -15,15 +15,15 @@ const (
 	EditStatus    EditKind = "status"    // give an item a Status
 	EditBlock     EditKind = "block"     // block an item; Text is why, or empty
 	EditText      EditKind = "text"      // give an item another Text
-	EditAdd       EditKind = "add"       // add an item with a Text at the end; if After is set, to [Snapshot.Later]
+	EditAdd       EditKind = "add"       // add an item with a Text at the end of the list, or of Later if After is set
 	EditNow       EditKind = "now"       // move an item, or all if none is given, from [Snapshot.Later] to the list
 	EditRemove    EditKind = "remove"    // remove an item
-	EditMove      EditKind = "move"      // move an item to an index
+	EditMove      EditKind = "move"      // move an item to the index To
 	EditFinish    EditKind = "finish"    // complete all items that are open
-	EditBack      EditKind = "back"      // bring back a person's edit of an item or the order that an agent overrode
+	EditBack      EditKind = "back"      // bring back a person's overridden edit of an item or, without id, the order
 	EditItems     EditKind = "items"     // replace the items by Lines
 	EditRestore   EditKind = "restore"   // replace the items by those of Revision
-	EditUndo      EditKind = "undo"      // revert what changed from revision From to Seen
+	EditUndo      EditKind = "undo"      // revert the changes from revision From to Seen
 	EditRename    EditKind = "rename"    // give the list the Text as title; empty removes it
 	EditArchive   EditKind = "archive"   // archive the list, see [Snapshot.Archived]
 	EditUnarchive EditKind = "unarchive" // bring back an archived list
@@ -39,10 +39,10 @@ type Edit struct {
 	Status Status   `json:"status,omitempty"`
 	Text   string   `json:"text,omitempty"` // the item's text, why it is blocked, or the list's title
 	To     int      `json:"to,omitempty"`   // the new index, from 0; outside the list it means the nearer end
-	// Lines are all items, in core statuses. A line keeps an item that has its id or text. Empty, not nil, clears all.
+	// Lines are all items, in core statuses. A line keeps the item with its id or text. Empty, not nil, clears all.
 	Lines []Line `json:"lines,omitzero"`
-	// After sends an added item to [Snapshot.Later]. Later, unless nil, replaces the texts of all items in
-	// Snapshot.Later. If no turn is known to be under way, both add items to the list.
+	// After puts the added item into [Snapshot.Later]. Later, unless nil, replaces the texts of all items in
+	// Snapshot.Later. If no turn is known to be under way, After and Later add their items to the list at once.
 	After    bool     `json:"after,omitempty"`
 	Later    []string `json:"later,omitzero"`
 	Revision int64    `json:"revision,omitempty"`
@@ -76,7 +76,7 @@ func (e Edit) OfItems() bool {
 	return !slices.Contains([]EditKind{EditRename, EditArchive, EditUnarchive, EditDelete, EditUndelete}, e.Do)
 }
 
-// Clean returns the edit with its text cleaned by [CleanText], or an [*InputError] if the edit is not valid.
+// Clean returns the edit with a clean Text ([CleanText], [CleanTitle]), or an [*InputError] if the edit is not valid.
 func (e Edit) Clean() (Edit, error) {
 	clean := CleanText
 	if e.Do == EditRename {
@@ -93,7 +93,7 @@ func (e Edit) Clean() (Edit, error) {
 }
 
 func (e Edit) check() error {
-	item := Item{Text: "-", Status: Pending} // a valid item, to which the values of the edit are added
+	item := Item{Text: "-", Status: Pending} // a valid item, which gets the values of the edit to check them
 	switch e.Do {
 	case EditStatus:
 		item.Status = e.Status
@@ -191,8 +191,8 @@ func (d *Draft) Edit(e Edit) error {
 }
 
 // bringBack restores a person's edit of an item that an agent overrode: the wording of its text, its removal, or its
-// addition. at is the item's index on the list, or negative. If there is no item with the id, it restores the person's
-// order of the items.
+// addition. at is the item's index on the list, or negative. If neither the list nor Gone has an item with the id,
+// bringBack restores the person's order of the items.
 func (d *Draft) bringBack(at int, id string) {
 	switch gone := indexOf(d.next.Gone, id); {
 	case gone >= 0 && at < 0:
@@ -211,7 +211,7 @@ func (d *Draft) bringBack(at int, id string) {
 // laterPrefix begins the ids of items in [Snapshot.Later].
 const laterPrefix = "later-"
 
-// all returns the items and those in Later.
+// all returns the items of the list and of Later.
 func (s Snapshot) all() []Item {
 	if len(s.Later) == 0 {
 		return s.Items

@@ -44,8 +44,8 @@ type Item struct {
 	Active string `json:"active,omitempty"` // shown in place of Text while in progress ("Writing tests"); or empty
 	Status Status `json:"status"`
 	Reason string `json:"reason,omitempty"` // why it is blocked, failed or was cancelled; or empty
-	// Priority and DueDate are in the agent's own words, from tools that have them, such as SetTodoList; empty if none
-	// were sent. A status does not change them.
+	// Priority and DueDate are in the agent's own words, from tools with such fields, such as SetTodoList; empty if not
+	// sent. A change of status keeps both.
 	Priority string `json:"priority,omitempty"`
 	DueDate  string `json:"due_date,omitempty"`
 	Details  string `json:"details,omitempty"` // further text, in one line of at most [MaxText] runes; or empty
@@ -56,7 +56,7 @@ type Item struct {
 	WaitsFor string `json:"waits_for,omitempty"` // ids of items to do first, also settled ones, with commas between
 	BegunBy  string `json:"begun_by,omitempty"`  // the author, see [Step.Author], that put it in progress last; or empty
 	ByPerson bool   `json:"by_person,omitempty"` // a person set the status
-	// Added and Deleted are true if a person added or deleted it. PersonEdit counts an agent's tries to undo that.
+	// Added and Deleted are true if a person added or deleted the item. PersonEdit.Repeats counts tries to undo that.
 	Added      bool       `json:"added,omitempty"`
 	Deleted    bool       `json:"deleted,omitempty"`
 	Said       bool       `json:"said,omitempty"`       // an agent sent the status as a core word, see [View.Unlisted]
@@ -79,13 +79,13 @@ func (i Item) Title() string {
 	return i.Text
 }
 
-// equal reports whether two items are equal in all that is stored, times aside.
+// equal reports whether two items are equal in all stored fields except times.
 func (i Item) equal(o Item) bool {
 	i.Created, i.Started, i.Ended = o.Created, o.Started, o.Ended
 	return i == o
 }
 
-// same reports whether two items are equal in all that agents and people see, times aside.
+// same reports whether two items are equal in all fields that agents and people see, except times.
 func (i Item) same(o Item) bool {
 	i.BegunBy, i.ByPerson, i.Said, i.PersonEdit, i.Holder, i.Key = o.BegunBy, o.ByPerson, o.Said, o.PersonEdit, o.Holder, o.Key
 	i.Added, i.Deleted = o.Added, o.Deleted
@@ -113,7 +113,7 @@ func (i *Item) setStatus(s Status, author string, now time.Time) {
 	}
 }
 
-// setText sets the text. It removes the active text if the new text differs from the old one by [Fold], too.
+// setText sets the text. It removes the active text, unless [Fold] returns the same for the old and the new text.
 func (i *Item) setText(text string) {
 	if Fold(i.Text) != Fold(text) {
 		i.Active = ""
@@ -125,11 +125,11 @@ func (i *Item) setText(text string) {
 type Line struct {
 	ID     string `json:"id,omitempty"` // empty when the caller sent none
 	Text   string `json:"text"`
-	Title  string `json:"-"`      // what people are shown in a result: Active if the item is shown in progress, else Text
+	Title  string `json:"-"`      // the text for people in a result: Active if the item is shown in progress, else Text
 	Active string `json:"-"`      // empty in variants without active texts, and in a person's edit
 	Status string `json:"status"` // in the variant's words
-	// Only lines of a write have these fields, never lines of a result. An empty text or nil keeps the item's value. A
-	// reason has no effect in a status without reasons. A non-nil empty Owner removes the item's owner. WaitsFor has
+	// Only lines of a write have these fields, never lines of a result. An empty string or nil keeps the item's value.
+	// A reason has no effect in a status without reasons. A non-nil empty Owner removes the item's owner. WaitsFor has
 	// the ids, as the view shows them, of the items to do first.
 	Reason   string   `json:"-"`
 	Priority string   `json:"-"`
@@ -145,11 +145,11 @@ type View struct {
 	Words    map[Status]string
 	Active   bool // the variant has an active text
 	Keys     bool // its callers give items ids of their own, see [Item.Key]
-	Unlisted bool // callers may also send a core status by its own name; if it has another word, it is shown as sent
+	Unlisted bool // callers may also send a core status by its own name; one that has another word is shown as sent
 }
 
-// NewView returns a view with these words. If they lack failed, it is shown as in progress; if they lack blocked, as
-// pending; if they lack cancelled, not at all. NewView adds words for the first two to the map.
+// NewView returns a view with these words. Without a word of its own, failed is shown as in progress, blocked as
+// pending, and cancelled not at all. NewView adds the words for failed and blocked to the map.
 func NewView(words map[Status]string) View {
 	for status, as := range map[Status]Status{Failed: InProgress, Blocked: Pending} {
 		words[status] = cmp.Or(words[status], words[as])

@@ -42,12 +42,12 @@ type Spare int
 const (
 	NotSpare      Spare = iota
 	SpareDeleted        // a person deleted it
-	SpareUnseen         // it is open with one revision; stores keep it if another chat was shown it
+	SpareUnseen         // it is open and has one revision; stores keep it if they showed it to another chat
 	SpareFinished       // it has no open item
 )
 
-// Spare returns why a list at this revision may be removed. Unless deleted, a list is kept if it has a name, if a
-// person changed it last and it is not archived, or if it is open and has several revisions or no chat began it.
+// Spare returns why a list at this revision may be removed. Unless deleted, a list is kept if it has a name; if a
+// person changed it last and it is not archived; or if it is open, and has several revisions or no chat began it.
 func (s Snapshot) Spare() Spare {
 	kept := s.List.Name != "" || s.Writer.Person && !s.Archived
 	switch {

@@ -9,16 +9,16 @@ import (
 // merge3 is a three-way merge of two independent changes of one list: base →
 // theirs, which is stored, and base → mine, which is requested.
 //
-//   - What only one side changed is taken from that side: additions, texts, statuses, removals.
+//   - A change that only one side made is kept: an addition, text, status or removal.
 //   - An item that theirs settled or removed stays settled or removed.
-//   - Any other field that both changed is taken from mine.
+//   - Any other field that both sides changed is taken from mine.
 //   - An item that mine removed but theirs changed stays.
 //
 // Items of mine that are not in base are new, unless theirs added an item with the same folded text. The order is that
 // of mine, or of theirs if only theirs changed it; an item that only theirs has stays behind its predecessor in theirs.
-// The function next returns the ids of new items.
+// Each call of the parameter next returns the id of a new item.
 func merge3(base, theirs, mine []Item, next func() string) []Item {
-	renamed := make(map[string]string)                                         // final ids of mine's new items
+	renamed := make(map[string]string)                                         // final ids of new items, by draft id
 	inBase, stored, added := Near(base), Near(theirs), make(map[string][]Item) // added by theirs, by folded text
 	for n, i := range theirs {
 		if _, known := inBase(n, i.ID); !known {
@@ -72,7 +72,7 @@ func rename(items, base []Item, renamed map[string]string) {
 	}
 }
 
-// WithMissing adds to items those only in others for which stays returns true, each behind its predecessor in others.
+// WithMissing inserts into items those that only others has and stays accepts, each behind its predecessor in others.
 func WithMissing(items, others []Item, stays func(Item) bool) []Item {
 	placed, last, following := placesOf(items), "", make(map[string][]Item)
 	for _, item := range others {
@@ -111,7 +111,7 @@ func mergeFields(base, theirs, mine Item) Item {
 	return out
 }
 
-// take sets a field to the value mine if that differs from base.
+// take sets *field to mine if mine differs from base.
 func take[T comparable](field *T, base, mine T) {
 	if mine != base {
 		*field = mine
@@ -147,7 +147,7 @@ func match(view View, stored []Item, lines []Line) []*Item {
 // ranks is the number of kinds of keys by which lines and items are compared.
 const ranks = 5
 
-// matchByKeys matches by one kind of key after the other, until all lines have their items.
+// matchByKeys matches lines and items by one kind of key after the other, until all lines or all items are matched.
 func matchByKeys(view View, stored []Item, lines []Line) []*Item {
 	named := view.Keys && slices.ContainsFunc(stored, func(i Item) bool { return i.Key != "" })
 	out, taken, left := make([]*Item, len(lines)), make([]bool, len(stored)), min(len(lines), len(stored))
@@ -177,7 +177,7 @@ func matchByKeys(view View, stored []Item, lines []Line) []*Item {
 	return out
 }
 
-// lineKey returns the key by which a line may match an item. Rank 0 is the surest. From [ranks] on, they repeat.
+// lineKey returns the key by which a line may match an item. Rank 0 is the surest. From [ranks] on, the keys repeat.
 func lineKey(l Line, rank int) string {
 	switch rank % ranks {
 	case 0:
@@ -190,7 +190,7 @@ func lineKey(l Line, rank int) string {
 	return l.Text
 }
 
-// itemKeys returns the [lineKey] of lines that mean an item: at a rank below [ranks] for a shown item, else from it on.
+// itemKeys returns the keys ([lineKey]) of lines that mean an item: at ranks below [ranks] if it is shown, else above.
 func itemKeys(view View, i Item, rank int) []string {
 	shown, isShown := view.Show(i)
 	switch {

@@ -8,14 +8,14 @@ import (
 
 // This file protects people's edits from agents that repeat old states (docs/spec/variants.md, "A person's edits").
 
-// MaxRepeats is how often an agent is told that it sent a state that a person replaced. Then the state is accepted.
+// MaxRepeats is how often an agent is told that it sent a state that a person replaced. After that, the state counts.
 const MaxRepeats = 3
 
 // PersonEdit is a person's edit of an item's text, or of the items' order, which is written as ids with commas.
 type PersonEdit struct {
-	Text     string `json:"text,omitempty"`     // the person's; an agent overrode it if the item, or list, has another
+	Text     string `json:"text,omitempty"`     // the person's version; overridden if the item or list has another
 	Replaced string `json:"replaced,omitempty"` // the wordings, or orders, that people replaced, one per line
-	Repeats  int    `json:"repeats,omitempty"`  // how often an agent sent a replaced one again
+	Repeats  int    `json:"repeats,omitempty"`  // how often an agent sent a replaced wording or order again
 	Revision int64  `json:"revision,omitempty"` // the revision of the person's last change
 }
 
@@ -38,8 +38,8 @@ func (e PersonEdit) has(text string) bool {
 	return slices.ContainsFunc(e.wordings(), func(w string) bool { return Fold(w) == folded })
 }
 
-// replacing returns the edit after a person, in a revision, replaced the texts in others by the text in to. It
-// remembers at most [MaxReplaced] replaced texts: the latest ones, and the very first, which an agent wrote.
+// replacing returns the edit for a revision in which a person replaced each text of others by the new text. The edit
+// has at most [MaxReplaced] replaced texts: the latest ones, and the very first, which an agent wrote.
 func (e PersonEdit) replacing(to string, revision int64, others ...string) PersonEdit {
 	var replaced []string
 	for _, w := range append(others, e.wordings()...) {
@@ -141,7 +141,7 @@ func (v View) placesOf(items []Item) map[string]int {
 	return places
 }
 
-// inOrderOf sorts items as in the list other. An item missing there stays behind its predecessor or at the end.
+// inOrderOf puts items in the order of the list other. An item not in other stays behind its predecessor or at the end.
 func inOrderOf(other, items []Item) []Item {
 	place, rank, last := placesOf(other), make(map[string]int, len(items)), -1
 	for _, item := range items {
@@ -160,12 +160,12 @@ func inOrderOf(other, items []Item) []Item {
 }
 
 const (
-	maxTold    = 500   // runes of what [Told] returns
-	cutMark    = " … " // stands for what [Told] leaves out
+	maxTold    = 500   // runes of a text that [Told] returns
+	cutMark    = " … " // stands for the part that [Told] leaves out
 	maxExcerpt = 40    // runes that [Excerpt] keeps
 )
 
-// Told returns a text as agents are told it: a long one as its two ends. An agent may send these for the whole text.
+// Told returns the form of a text for agents: of a long text, both ends. An agent may send this form for the text.
 func Told(text string) string {
 	if utf8.RuneCountInString(text) <= maxTold {
 		return text
@@ -189,8 +189,8 @@ func shortened(text string) []string {
 }
 
 // applyEdits records a person's edits of items and order in the person's draft. In an agent's draft it restores them,
-// and returns the restored ones that the agent knew; an item blocked since the agent saw it stays blocked until it is
-// settled. saw is the revision that the writer was shown, and isWhole is true for a whole-list write.
+// and returns the restored edits that the agent knew; an item blocked since the agent saw it stays blocked unless the
+// draft settles it. saw is the revision that the writer was shown, and isWhole is true for a whole-list write.
 func (d *Draft) applyEdits(saw Snapshot, isWhole bool) (kept []Difference) {
 	if d.author == PersonChat {
 		d.recordEdits()
@@ -225,7 +225,7 @@ func (d *Draft) applyEdits(saw Snapshot, isWhole bool) (kept []Difference) {
 func (d *Draft) keepText(item *Item, before, shown Item) []Difference {
 	if item.Text == before.Text {
 		if item.Active != before.Active && before.PersonEdit.has(item.Active) {
-			item.Active = before.Active // the agent's describes the text that the person replaced
+			item.Active = before.Active // the agent's active text describes the text that the person replaced
 		}
 		return nil
 	}
@@ -241,7 +241,7 @@ func (d *Draft) keepText(item *Item, before, shown Item) []Difference {
 	return []Difference{{Kind: Changed, Before: sent, After: *item}}
 }
 
-// keepAdded puts back open items that a person added and the agent left out although it saw them, [MaxRepeats] times.
+// keepAdded puts back open items that a person added and the agent saw but left out, each at most [MaxRepeats] times.
 func (d *Draft) keepAdded(saw Snapshot) (kept []Difference) {
 	shown := Near(saw.Items)
 	d.next.Items = WithMissing(d.next.Items, d.Before.Items, func(i Item) bool {

@@ -2,17 +2,17 @@ package todo
 
 import "slices"
 
-// Report is what the answer to a write says beyond the list. It is stored with a revision whose write may be repeated.
+// Report is the part of an answer to a write that is not the list. Stores keep it with a write that may be repeated.
 type Report struct {
 	Dropped []Item `json:"dropped,omitempty"` // items that were open and are no longer on the list
 	// Reopened are the items that were completed and that a whole-list write opened again.
 	Reopened []Item `json:"reopened,omitempty"`
-	// Unseen is what others changed since the writing agent last saw the list. Titled is the title that a
-	// person gave the list since then, and Ordered are the texts of the items if their order changed.
+	// Unseen are changes by others since the writing agent last saw the list. Titled is the title that the
+	// list was given since then, and Ordered has the texts of all items if their order changed.
 	Unseen  []Difference `json:"unseen,omitempty"`
 	Titled  string       `json:"titled,omitempty"`
 	Ordered []string     `json:"ordered,omitempty"`
-	By      Others       `json:"by,omitempty"` // who made the changes in Unseen
+	By      Others       `json:"by,omitempty"` // who made the changes in Unseen and Titled
 	// Kept are people's edits that stay although the agent sent the old state again. In a [Changed] difference, Before
 	// has the text that the agent sent. [Moved] stands for the order of all items, which is in Ordered.
 	Kept []Difference `json:"kept,omitempty"`
@@ -51,9 +51,9 @@ func open(items []Item) []Item {
 	return slices.DeleteFunc(slices.Clone(items), func(i Item) bool { return i.Status.Settled() })
 }
 
-// Tell adds to the writing agent's report the changes by others from base to newest. It leaves out changes that the
-// agent sends itself and, in the answer to a write of a named list, other agents' progress on items that the write does
-// not have. isKnown is false if the agent was never shown the list.
+// Tell adds to the writing agent's report the changes by others from base to newest. It leaves out changes that
+// the agent's own lines have and, in the answer to a write of a named list, other agents' progress on items that the
+// write lacks. isKnown is false if the agent was never shown the list.
 func (r *Report) Tell(base, newest Snapshot, sent *Sent, isKnown, isWrite bool) {
 	changed, isShared := Diff(base, newest), isWrite && newest.List.Name != ""
 	if len(changed) > 0 && (!isKnown || isShared) {
@@ -94,7 +94,7 @@ func (r *Report) Tell(base, newest Snapshot, sent *Sent, isKnown, isWrite bool) 
 
 func texts(items []Item) []string { return each(items, func(i Item) string { return i.Text }) }
 
-// each calls the function of with each value, and returns the texts.
+// each calls its function parameter for each value, and returns the resulting texts.
 func each[T any](values []T, of func(T) string) []string {
 	out := make([]string, len(values))
 	for n, v := range values {

@@ -2,13 +2,13 @@ package todo
 
 import "slices"
 
-// Sent has the lines that a whole-list write sends. Lines is empty, not nil, to clear the list; nil in other writes.
+// Sent has the lines of a whole-list write. To clear the list, Lines is empty but not nil; in other writes it is nil.
 type Sent struct {
 	Lines []Line
 	View  View
 }
 
-// HasAny reports whether the write has an item of a list, by its id or one of its texts.
+// HasAny reports whether a line of the write means an item of a list, by the item's id or one of its texts.
 func (s *Sent) HasAny(list Snapshot) bool {
 	for i, line := range s.Lines[:min(len(s.Lines), len(list.Items))] {
 		if line.Text == list.Items[i].Text {
@@ -21,7 +21,7 @@ func (s *Sent) HasAny(list Snapshot) bool {
 // NamesAll reports whether each line names an item of a list by its id, as [Sent.named] counts it.
 func (s *Sent) NamesAll(list Snapshot) bool { return s.named(list.Items) == len(s.Lines) }
 
-// named counts lines that name an item by its id. Numbers as agents' own ids do not count: each plan begins at 1.
+// named counts lines that name an item by its id. An agent's own id does not count if it is a number: any plan has a 1.
 func (s *Sent) named(items []Item) (count int) {
 	places := s.View.placesOf(items)
 	for _, l := range s.Lines {
@@ -62,7 +62,7 @@ func (s *Sent) IsOn(list Snapshot) bool {
 
 // Continues reports whether the write shows that its agent knows a list; shown is the list as its agents last saw it.
 // The write must have four fifths of the list's items: at least two, or the only item of the current list. If agents
-// settled items, the write must have one of them as settled, which a similar plan for another task does not.
+// settled items, the write must send one of these as settled; a similar plan for another task would not.
 func (s *Sent) Continues(shown Snapshot, isCurrent bool) bool {
 	all, n := len(shown.Items), 0
 	if 5*len(s.Lines) < 4*all {
@@ -80,7 +80,7 @@ func (s *Sent) Continues(shown Snapshot, isCurrent bool) bool {
 	return knowsEnd && 5*n >= 4*all && (n > 1 || isCurrent && n == 1 && all == 1)
 }
 
-// Keeps reports whether the agent surely knows a list: it sends half of the open items, and two items or all there are.
+// Keeps reports whether the agent surely knows a list: it sends half of the open items, and two items or the only one.
 func (s *Sent) Keeps(list Snapshot) bool {
 	open := open(list.Items)
 	return 2*s.Count(open) >= len(open) && s.Count(list.Items) >= min(2, len(s.Lines), len(list.Items))

@@ -95,12 +95,12 @@ type Snapshot struct {
 // Leaves reports whether a snapshot deletes or archives its list. A full store accepts such a snapshot, to gain room.
 func (s Snapshot) Leaves(before Snapshot) bool { return s.Deleted || s.Archived && !before.Archived }
 
-// Follows reports whether s may be saved after the given revision: as the next one, or as the first known one.
+// Follows reports whether s may be saved after a revision: as the next one or, after revision 0, as the first known.
 func (s Snapshot) Follows(before Snapshot) bool {
 	return s.Revision == before.Revision+1 || before.Revision == 0 && s.Revision > 0
 }
 
-// IsNewer reports whether a snapshot has a later revision of its list than another, or a later state of its chat.
+// IsNewer reports whether s has a later revision of its list, or the same revision and a later state of its chat.
 func (s Snapshot) IsNewer(than Snapshot) bool {
 	return s.Revision > than.Revision || s.Revision == than.Revision && s.Stood > than.Stood
 }
@@ -121,7 +121,7 @@ func (s Snapshot) Item(id string) (Item, bool) {
 	return Item{}, false
 }
 
-// Near returns a function that finds an item by its id. It looks at index n first.
+// Near returns a function that finds an item by its id; it first looks at index n.
 func Near(items []Item) func(n int, id string) (Item, bool) {
 	var places map[string]int
 	return func(n int, id string) (Item, bool) {

@@ -18,7 +18,7 @@ func (i Item) Waits() []string {
 	return strings.Split(i.WaitsFor, ",")
 }
 
-// OpenWaits returns a function that, for one of the items, returns those open items that it waits for.
+// OpenWaits returns a function that returns the open items for which a given item waits.
 func OpenWaits(items []Item) func(Item) []Item {
 	find := Near(items)
 	return func(i Item) (open []Item) {

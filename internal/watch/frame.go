@@ -149,10 +149,10 @@ type pane struct {
 	index  int    // of that row at the last move
 	top    int    // first visible line
 	drawn  string // the cursor when last drawn
-	from   int    // the first line of its row then
+	from   int    // the first line of the cursor's row when last drawn
 }
 
-// near returns a pane that at first shows the cursor's row at the line numbered above, or higher if fewer precede it.
+// near returns a pane first drawn with the given number of lines above the cursor's row, or fewer if fewer precede it.
 func near(cursor string, above int) pane { return pane{cursor: cursor, drawn: cursor, top: -above} }
 
 // move moves the cursor by delta rows, as far as there are any, and returns the index of its row; -1 without rows.
@@ -323,7 +323,7 @@ func (s *screen) put(y, width int, text string) {
 	}
 }
 
-// When a terminal has sent nothing for quietFor, all typed keys are read. drain waits at most quietMost for this.
+// When a terminal has sent nothing for quietFor, all typed keys count as read. drain waits at most quietMost for that.
 const quietFor, quietMost = 30 * time.Millisecond, time.Second
 
 // drain drops events until the terminal is quiet. It must be called before tcell stops: with much input unread, tcell
@@ -340,8 +340,8 @@ func (s *screen) drain() {
 	}
 }
 
-// role is the meaning of a colour. For terminals without colours, a sign or a word always has the same meaning. In
-// painted text a role is a control character before its text: it takes no cell, and is never in safe text.
+// role is the meaning of a colour. For terminals without colours, a sign or a word always says the same. In painted
+// text a role is a control character before its text: it takes no cell, and is never in text from render.Safe.
 type role byte
 
 const (

@@ -19,7 +19,7 @@ const (
 	onBoard place = 1 << iota
 	onList
 	onPage   // any key without a binding closes the page
-	onLeft   // in addition, if the list is left open
+	onLeft   // added to onBoard or onList if the list is left open
 	anywhere = onBoard | onList
 	always   = anywhere | onPage
 )

@@ -60,7 +60,7 @@ func Run(ctx context.Context, source Source, o Options) error {
 // Changes by agents are drawn at most once every frameEvery; keys are answered at once.
 const frameEvery, editTimeout = 30 * time.Millisecond, 15 * time.Second
 
-// viewer shows a model on a screen. Only its loop touches these; other goroutines send the loop functions to call.
+// viewer shows a model on a screen. Only its loop changes the model; other goroutines send it functions that do that.
 type viewer struct {
 	*model
 	Options
@@ -362,7 +362,7 @@ func Plain(ctx context.Context, source Source, out, errOut io.Writer, o Options)
 	return err
 }
 
-// print returns the lines for new and changed lists: the named one, or all that are or were on the board.
+// print returns the lines for new and changed lists: for the named list, or for all that are or were on the board.
 func (m *model) print(lists []todo.Snapshot, stood map[string]account.ListState, all bool) string {
 	previous := maps.Clone(m.lists)
 	m.receiveLists(lists, all)

@@ -150,7 +150,7 @@ func TestStartsAtWhoWorks(t *testing.T) {
 	checktest.Check(t, <-done)
 }
 
-// Plain writes a line for each event, and ends at the first line that nobody reads.
+// Plain writes a line for each event, and returns an error at the first line after its reader is gone.
 func TestPlain(t *testing.T) {
 	lists := newLists(t)
 	writeItems(t, lists, "release", "Write \x1b[2Jtests")
@@ -297,9 +297,8 @@ func load(t *testing.T, lists board.Lists) todo.Snapshot {
 	return found[0]
 }
 
-// Each edit has its effect, and is merged with what the agent wrote since the person saw
-// the list. Its undo keeps what the agent wrote before and after the edit. To undo a tick
-// that brought back an archived list archives the list again.
+// Each edit has its effect, and is merged with what the agent wrote since the person saw the list. Its undo keeps what
+// the agent wrote before and after the edit. If a tick brought back an archived list, its undo archives the list again.
 func TestEdits(t *testing.T) {
 	tick := todo.Edit{Do: todo.EditStatus, Item: "1", Status: todo.Completed}
 	for _, c := range []struct {

@@ -38,10 +38,10 @@ func newTerminal() *terminal {
 }
 
 func (c *terminal) Start() error {
-	for range 1000 { // else a read that tcell began before it stopped, and that did not run yet, takes the next key
+	for range 1000 { // lets a read that tcell began before Stop run, which else takes the next key
 		runtime.Gosched()
 	}
-	c.mu.Lock() // after a Read that has read
+	c.mu.Lock() // not while a Read hands over its input
 	defer c.mu.Unlock()
 	c.started++
 	return c.MockTerm.Start()
@@ -131,7 +131,7 @@ func open(t *testing.T, colour bool) (*terminal, *screen) {
 func TestDrawWritesOnlyChanges(t *testing.T) {
 	c, s := open(t, false)
 	for _, f := range []struct {
-		lines, written, not string // written is a part of the output, empty for no output; not is absent from it
+		lines, written, not string // written is a part of the output, or empty for none; not is a text that it lacks
 	}{{"one\ntwo", "two", ""}, {"one\ntwo", "", ""}, {"one\nsix", "six", "one"}, {"one", "   ", "one"}, {"漢字漢two", "two", ""}} {
 		before := len(c.bytes())
 		s.draw(strings.Split(f.lines, "\n"))

@@ -1,7 +1,7 @@
 // Package api serves front ends over plain HTTP: lists and their history as JSON, changes as events, and calls in the
 // form that write_todos' own front ends expect (docs/spec/variants.md W2, W3).
 //
-// It only reads. The stream of changes skips revisions for a slow reader.
+// The API only reads. Its stream of changes skips revisions for a slow reader.
 package api
 
 import (
@@ -47,16 +47,16 @@ func Route(e *edge.Edge) {
 	e.Handle("GET /api/stream", edge.JSON, s.follow, edge.Stream)
 }
 
-// entry is a list or a revision in an answer of several.
+// entry is a list or a revision in an answer that may have many.
 type entry struct {
-	form any   // as JSON; nil if it is left out
+	form any   // encoded as JSON; nil if the answer leaves it out
 	at   int64 // its place in the order, as in ?before= or ?after=
 }
 
 // lists answers with a page of lists as [render.ListDocument], last changed first, with Seq below ?before=. The first
 // page begins with present chats without a list, whose revision is 0. A list that changes during the read may be
 // missing. With ?search= the page has only lists that contain that text, each with the place of the text. With
-// ?history=true it also has lists of which only an earlier revision contains the text.
+// ?history=true the page also has lists of which only an earlier revision contains the text.
 func lists(w http.ResponseWriter, r *edge.Request) error {
 	query := r.URL.Query()
 	text := todo.Cut(strings.TrimSpace(query.Get("search")), todo.MaxTitle)
@@ -101,7 +101,7 @@ func lists(w http.ResponseWriter, r *edge.Request) error {
 	})
 }
 
-// formOf returns the form of a list in an answer; nil if neither it nor its earlier revision in said contains text.
+// formOf returns the form of a list in an answer; nil if neither l nor its entry in said contains text.
 func formOf(l todo.Snapshot, text string, said map[string]todo.Said) any {
 	if text == "" {
 		return render.Document(l)
@@ -153,7 +153,7 @@ func history(w http.ResponseWriter, r *edge.Request) error {
 	})
 }
 
-// writePage answers with the first entries, limited by ?limit=, to most bytes, and to the first [maxListed] of entries.
+// writePage answers with the first of entries: ?limit= of them at most, no more bytes than most, none past [maxListed].
 // If there are more, the header Link has the next page: its query parameter called name is the last entry's place.
 func writePage(w http.ResponseWriter, r *edge.Request, most int, name string, entries iter.Seq2[entry, error]) error {
 	limit, err := r.QueryNumber("limit", 0)
@@ -186,7 +186,7 @@ func writePage(w http.ResponseWriter, r *edge.Request, most int, name string, en
 // page collects lists or revisions as JSON up to its limits, but at least one. The limits bound the memory that a
 // request takes, however long the history is and however many lists there are (BAD-INPUT 60).
 type page struct {
-	limit, most int // limit of forms, and most bytes
+	limit, most int // the largest number of forms, and of their bytes
 	forms       []json.RawMessage
 	size        int  // in bytes
 	full        bool // a further form had no room
@@ -211,8 +211,8 @@ func link(w http.ResponseWriter, relation string, query url.Values, cursor strin
 	w.Header().Set("Link", fmt.Sprintf("<?%s>; rel=%q", query.Encode(), relation))
 }
 
-// states answers with the state of each open list that is not archived. States change without a change of the list,
-// as when an agent's process ends, so a front end asks every few seconds.
+// states answers with the state of each open list that is not archived. A state can change while its list does not, as
+// when an agent's process ends, so a front end asks every few seconds.
 func states(w http.ResponseWriter, r *edge.Request) error {
 	states, err := edge.InTurn(r, func() ([]account.ListState, error) {
 		found, err := r.Lists.Find(r.Context(), board.Query{Limit: maxListed})

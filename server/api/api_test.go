@@ -53,8 +53,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// A list is sent again, without an id, when its agent asks the user. Since a stream resumes by revisions, it still
-// misses none and repeats none. /api/states has the list's state then.
+// A list is sent again, without an id, when its agent asks the user. A stream resumes by revisions, so it still misses
+// none and repeats none. /api/states then says that the agent waits.
 func TestEventsSayThatAnAgentAsks(t *testing.T) {
 	s, url := servertest.Site(t)
 	ask, other := servertest.Writer(t, url, "tester"), servertest.Writer(t, url, "tester")
@@ -133,7 +133,7 @@ func TestAPIRefuses(t *testing.T) {
 }
 
 // A search finds texts of the newest revisions and, with ?history=true, of earlier ones, and says which revision has
-// the text. Its pages lead through all lists found.
+// the text. The pages of its answer together have all lists found.
 func TestSearch(t *testing.T) {
 	s, site := servertest.Site(t)
 	write := func(chat string, texts ...string) {
@@ -302,7 +302,7 @@ func TestStreamSendsBlockBeforeResult(t *testing.T) {
 	calls := s.Board.As("").Calls()
 	defer calls.Close()
 	p := servertest.NewPipe(t, s)
-	// Nobody reads the answer yet, so the server blocks while it writes it. The stream must have the call by then.
+	// Nobody reads the answer yet, so the server blocks while writing it. The stream must have the call by then.
 	go p.Send(servertest.Call(1, "write_todos", servertest.Todos("pending", "A")))
 	if came := checktest.Must(calls.Next(t.Context()))(t); came[0].Items[0].Text != "A" {
 		t.Fatalf("W2: %+v", came)
@@ -318,7 +318,7 @@ func TestWorkspacePagesOverPlans(t *testing.T) {
 	for n := range plans {
 		plan := todo.Snapshot{List: todo.List{ID: fmt.Sprint("plan", n), Conversation: "c"}, Revision: 1}
 		for i := range items {
-			text := fmt.Sprintf("Plan %d item %d %s", n, i, strings.Repeat("&", 160)) // six bytes each as JSON
+			text := fmt.Sprintf("Plan %d item %d %s", n, i, strings.Repeat("&", 160)) // each & is six bytes as JSON
 			plan.Items = append(plan.Items, todo.Item{ID: fmt.Sprint(i + 1), Text: text, Status: todo.Pending})
 		}
 		now := board.Seen{Key: board.Key{Chat: "c"}, List: plan.List.ID, Revision: 1, Current: true}

@@ -20,19 +20,19 @@ import (
 // streams serves the two event streams. Streams that send the same events share their encoded form.
 type streams struct{ sse.Events[eventKey] }
 
-// eventKey identifies the events of a list by its Seq, or of a call by its block id and its number on the stream. Two
-// more fields can change without a new revision: the list's parent, which may be found later, and stood, the Seq of the
-// list's chat if the list is sent because that chat changed, else 0.
+// eventKey identifies the events of a list by its Seq (in number), or of a call by its block id and its number on the
+// stream. Two fields can change without a new revision: parent, since the list's parent may be found later, and stood,
+// the Seq of the list's chat if that chat's change is why the list is sent, else 0.
 type eventKey struct {
 	call, parent  string
 	number, stood int64
 }
 
-// Event names of /api/events. Sub-agents' lists have their own, so that readers of the others see main lists only (T8).
+// Events of /api/events. Only agent:update has sub-agents' lists: readers of the others see main lists only (T8).
 const (
 	itemsUpdate = "todos:update" // data is TodoItem[] alone
-	listUpdate  = "list:update"  // data is an update
-	agentUpdate = "agent:update" // data is an update
+	listUpdate  = "list:update"  // data has the type update
+	agentUpdate = "agent:update" // data has the type update
 	chatUpdate  = "chat:update"  // data is a [render.ListDocument] of a chat without a list
 )
 
@@ -64,9 +64,9 @@ func todosOf(l todo.Snapshot, ids bool) []todoItem {
 }
 
 // events streams changes: those from now on, or those after Last-Event-ID or ?after=. The id of a snapshot's last event
-// is its Seq, since a stream of many lists cannot resume by a revision. Events that only report an agent's new state
-// have no id. A slow reader skips to the newest revision of each list. ?list= restricts the stream to one list, the
-// next lists of its conversation, and their sub-agents' lists.
+// is the snapshot's Seq, since a stream of many lists cannot resume by a list's revision. Events that only report an
+// agent's new state have no id. A slow reader skips to the newest revision of each list. ?list= restricts the stream to
+// one list, the next lists of its conversation, and their sub-agents' lists.
 func (s *streams) events(w http.ResponseWriter, r *edge.Request) error {
 	after, resumes, err := r.ResumeAfter()
 	if err != nil {
@@ -127,8 +127,8 @@ func chainOf(r *edge.Request) (*board.Chain, error) {
 	return r.Lists.Chain(ctx, r.URL.Query().Get("list"))
 }
 
-// catchUp sends the lists that changed after a Seq, and returns the Seq of the last. A Seq above the store's newest
-// comes from another store; then catchUp sends all lists.
+// catchUp sends the wanted lists that changed after a Seq, and returns the Seq of the last list read. A Seq above the
+// store's newest comes from another store; then catchUp sends all lists.
 func (s *streams) catchUp(stream *sse.Stream, r *edge.Request, after int64, wanted func(todo.Snapshot) bool) (sent int64, err error) {
 	newest, err := find(stream.Context(), r, board.Query{Limit: 1})
 	if err != nil {
@@ -167,8 +167,8 @@ func (s *streams) send(stream *sse.Stream, l todo.Snapshot) error {
 	return s.Send(stream, eventKey{"", l.List.Parent, l.Seq, l.Stood}, func() []sse.Event { return updates(l) })
 }
 
-// updates returns the events of a list. For a main list they are two, the list and then its items alone; else one. Only
-// the last has an id, so that a reader whose stream breaks between the two gets both again.
+// updates returns the events of a list. A main list has two, the list and then its items alone; any other has one. Only
+// the last event has an id, so that a reader whose stream breaks between the two gets both again.
 func updates(l todo.Snapshot) []sse.Event {
 	id := l.Seq
 	if l.Stood > 0 {
@@ -218,8 +218,8 @@ func blockOf(s todo.Snapshot, id string) toolUse {
 // blockID returns the id of a revision's block on the stream and in the history.
 func blockID(s todo.Snapshot) string { return fmt.Sprintf("toolu_%s_%d", s.List.ID, s.Revision) }
 
-// follow streams calls as they are made, in this process and others that share the store. ?list= restricts it to one
-// list, by id or name, and the next lists of its conversation.
+// follow streams calls as they are made, in this process and others that share the store. ?list= restricts the stream
+// to one list, by id or name, and the next lists of its conversation.
 func (s *streams) follow(w http.ResponseWriter, r *edge.Request) error {
 	chain, err := chainOf(r)
 	if err != nil {
@@ -231,7 +231,7 @@ func (s *streams) follow(w http.ResponseWriter, r *edge.Request) error {
 			return nil
 		}
 		key := eventKey{call: blockID(l), parent: l.List.Parent, number: index}
-		if l.Call != "" { // it made no revision
+		if l.Call != "" { // the call made no revision
 			key.call += "_" + l.Call
 		}
 		index++
@@ -247,7 +247,7 @@ type workspaceAnswer struct {
 	Workspace struct {
 		Todos []todoItem `json:"todos"` // null if there is no list, [] if it is empty
 	} `json:"workspace"`
-	Messages []historyMessage  `json:"messages"` // the assistant's
+	Messages []historyMessage  `json:"messages"` // of the assistant
 	History  []json.RawMessage `json:"history"`  // the messages as a front end parses them
 }
 
@@ -290,8 +290,8 @@ func workspace(w http.ResponseWriter, r *edge.Request) error {
 }
 
 // addHistory adds a page of a chat's messages, oldest first, to Messages, and in a front end's parsed form to History.
-// wanted is the id or name of a list that the chat held, newest the list it holds now. Messages are numbered across all
-// lists of the chat; the page has those below before (0: all). more is the next page's before; 0 for none.
+// wanted is the id or name of a list that the chat held, newest the list that it holds now. Messages are numbered
+// across all lists of the chat; a page has the last ones below before (0: all). more is the next page's before, or 0.
 func (a *workspaceAnswer) addHistory(r *edge.Request, wanted string, newest todo.Snapshot, before int64) (more int64, err error) {
 	if wanted == newest.List.Name {
 		wanted = newest.List.ID
@@ -323,7 +323,7 @@ func (a *workspaceAnswer) addHistory(r *edge.Request, wanted string, newest todo
 	if before > 0 {
 		all = all[:min(int64(len(all)), before-1)]
 	}
-	p := newPage(0, maxPage/2) // the other half is for the messages
+	p := newPage(0, maxPage/2) // the other half is for a.Messages
 	defer func() {
 		slices.Reverse(p.forms)
 		slices.Reverse(a.Messages)

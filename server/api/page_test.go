@@ -85,7 +85,7 @@ func pageOf(t *testing.T, address, relation string) (body []byte, linked string)
 	return []byte(text), linked
 }
 
-// walk reads the pages of an answer, each linked from the previous one by a relation, and returns their number.
+// walk calls the function each with every page of an answer, follows the links of a relation, and counts the pages.
 func walk(t *testing.T, address, relation string, each func(body []byte)) (pages int) {
 	t.Helper()
 	for ; address != ""; pages++ {
@@ -107,7 +107,7 @@ func TestHistoryIsNeverHeldWhole(t *testing.T) {
 		"/api/lists/a/history?limit=0": 1,
 		"/api/workspace":               3, // the list, the message and its parsed form
 		"/api/workspace?list=a":        3,
-		"/lists/a":                     4, // a text and its title, of the list and of what is shown
+		"/lists/a":                     4, // each text twice, for the list and for the shown revision
 		"/lists/a?revision=100":        4,
 	} {
 		store.most.Store(0)
@@ -247,7 +247,7 @@ func TestStreamsShareOneEncoding(t *testing.T) {
 						}
 					}
 				}
-				until("retry: ") // it follows changes from here on
+				until("retry: ") // the stream follows changes from here on
 				got.Go(func() { until(last) })
 			}
 			var before, after runtime.MemStats

@@ -38,8 +38,8 @@ func page(t *testing.T, api, html, script string) string {
 
 const planA = `{"todos":[{"content":"Read <b>","activeForm":"Reading","status":"completed"},{"content":"Write","activeForm":"Writing","status":"in_progress"},{"content":"Ship","activeForm":"Shipping","status":"pending"}]}`
 
-// checkSample opens a sample on the list of one chat, while another chat writes too, and checks that it shows only that
-// list and its changes. The script shown returns the items on the page: a word for the look of each, then its text.
+// checkSample opens a sample on one chat's list, while another chat writes too, and checks that the page shows only
+// this list and its changes. shown is JavaScript that returns the page's items: for each its status, then its text.
 func checkSample(t *testing.T, address, api, shown string) {
 	t.Helper()
 	first, second := servertest.Writer(t, api, "one"), servertest.Writer(t, api, "two")
@@ -54,7 +54,7 @@ func checkSample(t *testing.T, address, api, shown string) {
 	first(servertest.Todos("pending", "Next", "Last"))
 	servertest.Until(t, ctx, shown+` === 'pending Next|pending Last'`)
 
-	// Without an id it shows the main list that changed last.
+	// Without an id the sample shows the main list that changed last.
 	servertest.Do(t, ctx, chromedp.Navigate(address))
 	servertest.Until(t, ctx, shown+` === 'pending Next|pending Last'`)
 }

@@ -53,7 +53,7 @@ func TestLongSubjectsSignIn(t *testing.T) {
 	}
 }
 
-// Two users of a team who have the same name are kept apart: each has their own sessions, conversations and rate.
+// Two users of a team with the same name are kept apart: each has their own sessions, conversations and rate.
 func TestUsersWithTheSameName(t *testing.T) {
 	i := newIssuer(t)
 	s := newSite(t, &auth.Issuer{URL: i.URL, Audience: audience, TenantClaim: "org"}, func(c *edge.Config) { c.MaxRate = 5 })
@@ -76,8 +76,7 @@ func TestUsersWithTheSameName(t *testing.T) {
 	s.ask(t, "GET /api/lists", "", bearer(one)...).is(t, "after the other one spent the rate", 200)
 }
 
-// BAD-INPUT 62: A read by a page of another site, unless it visits a page of the panel; HEAD on a
-// stream → 403; the header alone
+// BAD-INPUT 62: A read by another site's page, except a visit to a panel page; HEAD on a stream → 403; the header alone
 func TestLinksFromOtherSites(t *testing.T) {
 	s := newSite(t, nil, nil)
 	visit := []string{"Accept", "text/html", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}
@@ -129,7 +128,7 @@ func TestStreamsAreCountedByUser(t *testing.T) {
 	servertest.OpenStream(t, "GET", s.URL+"/api/events", "", append(bearer(ann), "X-Forwarded-For", "192.0.2.2")...)
 }
 
-// An address that is not encrypted answers only probes, unless a request comes through the proxy or from this machine.
+// With trusted proxies, a request without TLS from neither a proxy nor this machine is answered only if it is a probe.
 func TestPastTheProxy(t *testing.T) {
 	s := newSite(t, nil, func(c *edge.Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")} })
 	token := s.token(t, auth.Token{Name: "ann"})
@@ -147,8 +146,8 @@ func TestPastTheProxy(t *testing.T) {
 	}
 }
 
-// A failure of the issuer gets status 503, not a refusal. A path of 3,200 bytes to return to does not break the
-// sign-in.
+// If the issuer fails during a sign-in, the answer is 503, not a refusal. A path of 3,200 bytes to return to does not
+// break the sign-in.
 func TestCallback(t *testing.T) {
 	i, s := newIssuerSite(t, withClient)
 	begin := func(to string) (state, cookie string) {
@@ -191,9 +190,9 @@ func TestSubscriptionsAreOfTheirIdentity(t *testing.T) {
 	checktest.Has(t, "34: told of", stream.Data(), `"todo://list"`)
 }
 
-// Below a path of a proxy, which may strip the path from requests or keep it, a person is redirected to the sign-in
-// page, then to the requested page, and after signing out to the sign-in page. A path in the public URL is also the
-// cookie's: another server on the host has its own cookie. No redirect leads to another host.
+// Below a proxy's path, which the proxy may strip from requests or keep, a person is redirected to the sign-in page,
+// then to the requested page, and after signing out to the sign-in page. The cookie gets the path of the public URL, if
+// any: another server on the host has its own cookie. No redirect leads to another host.
 func TestSignInBelowAPath(t *testing.T) {
 	for name, c := range map[string]struct {
 		strips             bool
@@ -236,7 +235,7 @@ func TestSignInBelowAPath(t *testing.T) {
 	}
 }
 
-// events returns the events that hosts post about the chat "chat", some of which name a list.
+// events returns the events that hosts post about the chat with the id "chat". Some events name the list.
 func events(list string) (all []string) {
 	for _, e := range []string{
 		`"PreToolUse","tool_name":"mcp__todo__TodoWrite","tool_use_id":"toolu_1"`,
@@ -256,7 +255,7 @@ func events(list string) (all []string) {
 	return all
 }
 
-// BAD-INPUT 150: Events with ids of another principal's or member's list, chat, folder or call, of no list, or in our
+// BAD-INPUT 150: Events with an id of another member's or principal's list, chat, folder or call, of no list, or in our
 // form; a thousand → They count for their sender only. A member has 1,000 keys of calls, for an hour
 func TestHooksAreOfTheirIdentity(t *testing.T) {
 	s := newSite(t, nil, nil)
@@ -302,7 +301,7 @@ func TestHooksAreOfTheirIdentity(t *testing.T) {
 		message := servertest.WithMeta(servertest.Call(2, "update_todo", `{"id":"1","status":"in_progress"}`), `"claudecode/toolUseId":"toolu_1"`)
 		s.ask(t, "POST /mcp", message, in...).is(t, "ann goes on after "+name, 200, "in_progress")
 	}
-	// Nobody else's event used up what ann's agent is told once.
+	// The others' events did not use up the one reminder that ann's agent gets when it stops.
 	post(ann, `{"session_id":"chat","hook_event_name":"Stop"}`).is(t, "ann's turn ends", 200, `"decision":"block"`)
 	post(others["another member"], events(held().List.ID)[3]).is(t, "a list that none of its chats knows", http.StatusNotFound)
 }

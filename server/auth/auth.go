@@ -32,7 +32,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Token is one line of the tokens' file. The text of the token, todo_ID_SECRET, is not stored.
+// Token is one line of the tokens' file, which does not have the token's text, todo_ID_SECRET.
 type Token struct {
 	ID   string `json:"id"`
 	Name string `json:"name"` // what the token is for
@@ -42,13 +42,13 @@ type Token struct {
 	// one user. Empty means the user in Principal ("user:…"), else Name.
 	User   string   `json:"user,omitempty"`
 	Scopes []string `json:"scopes"` // [ScopeRead] or [ScopeWrite] or both
-	// Hash is the SHA-256 of the text, which is random: a slow hash would not make it safer.
+	// Hash is the SHA-256 of the text. As the text is random, a slow hash would not be safer.
 	Hash    []byte    `json:"sha256"`
 	Created time.Time `json:"created"`
 	Expires time.Time `json:"expires,omitzero"`
 }
 
-// tokenPrefix begins every token, so that people and secret scanners recognise it.
+// tokenPrefix begins the text of every token, so that people and secret scanners recognise the text.
 const tokenPrefix = "todo_"
 
 // MaxTokenName is the length of the longest name in bytes.
@@ -88,20 +88,20 @@ func (t Token) grant(now time.Time) (Grant, error) {
 	return Grant{Identity: id, Expires: t.Expires, Token: t.ID}, nil
 }
 
-// Tokens returns the bearer tokens that are valid now. It is called for each check, so that a new token is valid and a
-// revoked one refused at once; after an error no token is valid. It must be safe for concurrent use.
+// Tokens returns the bearer tokens that exist now. Each check calls it, so that a new token is valid and a revoked one
+// refused at once; if it fails, no token is valid. It must be safe for concurrent use.
 type Tokens func() ([]Token, error)
 
-// NewTokens returns the tokens of a file, which need not exist yet, and which other processes may change at any time.
+// NewTokens returns the tokens of a file. The file need not exist yet, and other processes may change it at any time.
 func NewTokens(path string) Tokens { return func() ([]Token, error) { return ReadTokens(path) } }
 
-// OneToken returns a new token as the only one, valid until the process ends, and its text.
+// OneToken returns Tokens with one new token, valid until the process ends, and the token's text.
 func OneToken(token Token) (t Tokens, text string) {
 	text = token.generate()
 	return func() ([]Token, error) { return []Token{token}, nil }, text
 }
 
-// generate sets the id, the hash and the time of a token and returns its text.
+// generate sets a token's id, hash and time of creation, and returns its text.
 func (t *Token) generate() string {
 	t.ID = strings.ToLower(rand.Text()[:8])
 	text := tokenPrefix + t.ID + "_" + strings.ToLower(rand.Text())
@@ -110,8 +110,8 @@ func (t *Token) generate() string {
 	return text
 }
 
-// Check returns what a token's text grants; the error may be a [*Refusal]. How long it takes does not depend on the
-// secret.
+// Check returns what a token's text grants; the error may be a [*Refusal]. The time that a check takes does not depend
+// on the secret.
 func (t Tokens) Check(text string, now time.Time) (Grant, error) {
 	rest, ok := strings.CutPrefix(text, tokenPrefix)
 	if !ok {
@@ -197,7 +197,7 @@ func RevokeToken(path, name string) error {
 	})
 }
 
-// change edits a tokens' file under its lock. A reader sees the old file or the new one.
+// change edits a tokens' file under a lock. A reader sees the old content or the new, never a part.
 func change(path string, edit func([]Token) ([]Token, error)) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("make folder for tokens: %w", err)
@@ -215,7 +215,7 @@ func change(path string, edit func([]Token) ([]Token, error)) error {
 		return err
 	}
 	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target // replace its target, not the link
+		path = target // replace the link's target, not the link
 	}
 	var b bytes.Buffer
 	for _, token := range tokens {
@@ -240,7 +240,7 @@ type Grant struct {
 	Token    string    // the id of a token of [Tokens]; empty for an issuer's
 }
 
-// Refusal says why a sign-in is refused. Other errors of this package are not the sender's fault.
+// Refusal says why a token or a sign-in is refused. Other errors of this package are not the sender's fault.
 type Refusal struct {
 	Status int // 401, or 403 for a known user without access
 	Text   string
@@ -279,8 +279,8 @@ type Issuer struct {
 const (
 	issuerTimeout = 10 * time.Second // of each request to the issuer
 	retryInterval = 2 * time.Second  // between failed requests for the metadata
-	// Anybody can cause a request for keys, by a token with an unknown key. So the issuer gets at most firstRequests
-	// requests for metadata and keys at once, and then one each keysInterval.
+	// Anybody can cause a request for keys, with a token that names an unknown key. So the issuer gets at most
+	// firstRequests requests for metadata and keys at once, and then one each keysInterval.
 	keysInterval    = 10 * time.Second
 	firstRequests   = 1 + 5
 	maxIssuerAnswer = 1 << 20 // bytes
@@ -306,8 +306,8 @@ func failed(what string, cause error) error {
 	return fmt.Errorf("%s: %s", what, todo.Cut(cause.Error(), maxQuoted))
 }
 
-// transport is the default transport with two limits: an answer has at most maxIssuerAnswer bytes, and a request that
-// the limiter does not allow fails with errTooOften.
+// transport is the default transport with two limits: reading an answer fails past maxIssuerAnswer bytes, and a request
+// that the limiter does not allow fails with errTooOften.
 type transport struct{ limiter *rate.Limiter }
 
 var errTooOften = errors.New("the issuer was asked too often")
@@ -371,13 +371,13 @@ func (i *Issuer) Check(ctx context.Context, text string) (Grant, error) {
 	return Grant{Identity: id, Expires: token.Expiry}, err
 }
 
-// keysUnread begins the text of an error of go-oidc if a token was not verified because the issuer's keys could not be
-// read. The rest may quote the token, or contain errTooOften, which is no outage.
+// keysUnread begins the text of go-oidc's error for a token that it could not verify because it could not read the
+// issuer's keys. The rest of the text may quote the token, or contain errTooOften, which is no outage.
 const keysUnread = "failed to verify signature: fetching keys"
 
-// isAccessToken reports whether a text is a JWT whose header does not say that it is something else, such as
-// "logout+jwt". RFC 9068 requires "at+jwt", but some issuers send "JWT" or nothing. ID tokens may have these types too,
-// and are refused later: they have none of our scopes.
+// isAccessToken reports whether a text is a JWT whose header typ does not name another kind, such as "logout+jwt". RFC
+// 9068 requires "at+jwt", but some issuers send "JWT" or nothing. ID tokens may have these types too, and are refused
+// later: they have none of our scopes.
 func isAccessToken(text string) bool {
 	parts := strings.Split(text, ".")
 	header, err := base64.RawURLEncoding.DecodeString(parts[0])
@@ -391,8 +391,8 @@ func isAccessToken(text string) bool {
 	return slices.Contains([]string{"", "jwt", "at+jwt"}, kind)
 }
 
-// panel returns the panel's OAuth client, for which the issuer sends people to the address in back, and the parameter
-// that names the resource of its access tokens (RFC 8707).
+// panel returns the panel's OAuth client, with back as the address to which the issuer sends people, and the parameter
+// that names the resource of access tokens (RFC 8707).
 func (i *Issuer) panel(back string) (*oauth2.Config, oauth2.AuthCodeOption, error) {
 	found, err := i.discover()
 	if err != nil {
@@ -429,7 +429,7 @@ func (i *Issuer) Redeem(ctx context.Context, back, code, verifier string) (Grant
 	return i.Check(ctx, token.AccessToken)
 }
 
-// Refused returns the refusal of a person whom the issuer refused, with the issuer's error code in why.
+// Refused returns the refusal of a person whom the issuer refused. why is the issuer's error code.
 func Refused(why string) *Refusal {
 	return &Refusal{http.StatusForbidden, "the sign-in was refused: " + todo.Cut(why, 100)}
 }
@@ -461,7 +461,7 @@ func (i *Issuer) identity(subject string, claims map[string]any) (board.Identity
 	return id, nil
 }
 
-// texts returns the texts of a claim, which may be one text or a list; "" stands for a value of another type.
+// texts returns the texts of a claim, which may be one text or a list. A value of another type becomes "".
 func texts(claim any) (out []string) {
 	list, ok := claim.([]any)
 	if !ok {

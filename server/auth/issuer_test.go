@@ -32,9 +32,9 @@ type issuer struct {
 	key     *ecdsa.PrivateKey
 	kid     atomic.Value // of the key
 	down    atomic.Bool
-	leads   atomic.Value // the address to which /keys redirects, if any
+	leads   atomic.Value // the address to which /keys redirects; nil for none
 	fetches atomic.Int64 // of the keys
-	visits  atomic.Int64 // requests for other paths, where no token may lead the server
+	visits  atomic.Int64 // requests for other paths, as named in tokens: must be none
 }
 
 func newIssuer(t *testing.T) *issuer {
@@ -139,10 +139,10 @@ func TestTokensOfOthers(t *testing.T) {
 			t.Errorf("%s: %d %q %s", name, a.status, challenge, a.body)
 		}
 	}
-	// RFC 9728: a client finds the authorization server from a refusal.
+	// RFC 9728: a refusal leads a client to the name of the authorization server.
 	s.ask(t, "GET /.well-known/oauth-protected-resource/mcp", "").is(t, "where it leads", 200,
 		`"resource":"`+s.URL+`/mcp"`, `"authorization_servers":["`+i.URL+`"]`, `"scopes_supported":["todos:read","todos:write"]`)
-	// The header typ says what a token is for. Issuers that do not follow RFC 9068 say "JWT", or nothing.
+	// A token's header typ says its kind. Issuers that do not follow RFC 9068 write "JWT", or no typ.
 	for kind, want := range map[string]int{"at+jwt": 200, "application/at+JWT": 200, "JWT": 200, "": 200, "logout+jwt": 401, "secevent+jwt": 401, "dpop+jwt": 401} {
 		header := map[jose.HeaderKey]any{"kid": "first", "typ": kind}
 		if kind == "" {
@@ -197,7 +197,7 @@ func TestScopesAndTeams(t *testing.T) {
 	}
 }
 
-// The history names the user as the token does: by preferred_username, else email, else subject.
+// A list's history names the user by the token's preferred_username, else its email, else its subject.
 func TestWhoWrote(t *testing.T) {
 	i, s := newIssuerSite(t, nil)
 	for claims, want := range map[string]string{`{"preferred_username":"ann"}`: "ann", `{}`: "ann@example.com", `{"email":null}`: "u-1", `{"email":"a\u001b[2Jb"}`: "a?[2Jb"} {
@@ -211,8 +211,8 @@ func TestWhoWrote(t *testing.T) {
 	}
 }
 
-// A person who signed in with the issuer stays the same person when another version of the program takes over. A cookie
-// without a principal is refused: it would open the lists of the server itself.
+// The cookie of a person who signed in with the issuer stays valid in another version of the program. A cookie without
+// a principal is refused: it would open the lists of the server itself.
 func TestCookiesOfAnotherVersion(t *testing.T) {
 	i, s := newIssuerSite(t, nil)
 	key := signed.Key(servertest.Key)
@@ -230,8 +230,8 @@ func TestCookiesOfAnotherVersion(t *testing.T) {
 	s.ask(t, "GET /", "", "Cookie", sign()).is(t, "nobody", http.StatusUnauthorized)
 }
 
-// While the issuer cannot be reached, the answer is 503, since the server is at fault and not the token. Keys that the
-// server read before stay valid. When the issuer is back, new keys are found.
+// While the issuer fails, a token with an unknown key gets 503, since the token is not at fault. Keys that the server
+// read before stay valid. When the issuer is back, new keys are found.
 func TestIssuerDown(t *testing.T) {
 	i, s := newIssuerSite(t, nil)
 	i.down.Store(true)
@@ -254,8 +254,8 @@ func TestIssuerDown(t *testing.T) {
 	}
 }
 
-// askedAgain asks with a token whose key is new, and asks again if that is refused: go-oidc may check a token once with
-// the keys that it had just read.
+// askedAgain asks with a token whose key is new, and asks again if the token is refused: go-oidc may check a token once
+// with the keys that it read just before.
 func askedAgain(t *testing.T, s *site, token string) answer {
 	a := s.ask(t, "GET /api/lists", "", bearer(token)...)
 	if a.status == http.StatusUnauthorized {
@@ -264,7 +264,7 @@ func askedAgain(t *testing.T, s *site, token string) answer {
 	return a
 }
 
-// BAD-INPUT 31: if the issuer's address for keys redirects to another host, no keys are read there.
+// BAD-INPUT 31: if the issuer's address for keys redirects to another host, the server does not read keys there.
 func TestKeysElsewhere(t *testing.T) {
 	i, s := newIssuerSite(t, nil)
 	elsewhere := newIssuer(t)

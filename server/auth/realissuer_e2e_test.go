@@ -59,8 +59,8 @@ func checkAccessible(t *testing.T, ctx context.Context) {
 	}
 }
 
-// In a browser, a person signs in to the panel with a real issuer, comes back to the page that she wanted, and signs
-// out. The sign-in page is accessible.
+// In a browser, a person signs in to the panel with a real issuer, comes back to the requested page, and signs out. The
+// sign-in page is accessible.
 func TestSignInWithARealIssuer(t *testing.T) {
 	s := newRealSite(t)
 	s.list(t, "user:ann", "Ann's text")
@@ -122,8 +122,8 @@ func TestViewerInABrowser(t *testing.T) {
 	servertest.Do(t, ctx, chromedp.WaitVisible(`#token`))
 }
 
-// A real MCP client that knows only the server's address finds the issuer, registers there, signs in with PKCE for this
-// server, and its tool calls write lists of the person who signed in.
+// A real MCP client that knows only the server's address finds the issuer, registers there, and signs in with PKCE for
+// this server. Its tool calls then write lists of the person who signed in.
 func TestRealClientSignsIn(t *testing.T) {
 	s := newRealSite(t)
 	const redirect = "http://127.0.0.1:9/callback"

@@ -120,8 +120,7 @@ func (s *site) begin(t *testing.T, token string) []string {
 	return append(bearer(token), "Mcp-Session-Id", a.header.Get("Mcp-Session-Id"))
 }
 
-// routes returns all routes that show or change something, each with its body, if it takes one. LIST stands for a
-// list's id.
+// routes returns the routes that show or change something, and their bodies, if any. LIST stands for a list's id.
 func routes() map[string]string {
 	return map[string]string{
 		"GET /": "", "GET /?show=past": "", "GET /today": "", "GET /today.md": "", "GET /lists/LIST": "", "GET /lists/LIST?revision=1": "", "GET /lists/LIST.md": "",
@@ -132,9 +131,8 @@ func routes() map[string]string {
 	}
 }
 
-// BAD-INPUT 29: No token, or one that is expired, revoked, garbage or not valid yet → 401 on every
-// route; a browser is led to sign in. Past 10 failures a second of an address 429. A stream ends
-// 30 s after its token
+// BAD-INPUT 29: No token, or one that is expired, revoked, garbage or not valid yet → 401 on every route; a browser is
+// led to sign in. Over 10 failures a second of one address: 429. A stream ends 30 s after its token
 //
 // BAD-INPUT 31
 func TestNobodyWithoutAToken(t *testing.T) {
@@ -201,7 +199,7 @@ func TestRequestsOfAnIdentityAreLimited(t *testing.T) {
 	s.ask(t, "GET /api/lists", "", bearer(bob)...).is(t, "another one", 200)
 }
 
-// BAD-INPUT 34, 35: every route answers for a foreign list as for an unknown one, whatever tenant a request names.
+// BAD-INPUT 34, 35: every route answers for a foreign list as for an unknown list, whatever tenant a request names.
 func TestIdentitiesAreWalledOff(t *testing.T) {
 	s := newSite(t, nil, nil)
 	ann, bob := s.token(t, auth.Token{Name: "ann"}), s.token(t, auth.Token{Name: "bob"})
@@ -263,7 +261,7 @@ func TestSessionsAreOfTheirIdentity(t *testing.T) {
 	s.ask(t, "POST /mcp", call, in(ann)...).is(t, "in one's own session", 200, "updated")
 }
 
-// BAD-INPUT 33: a refusal names the scope that is missing; reading works.
+// BAD-INPUT 33: a reader's write is refused with the name of the missing scope; reading works.
 func TestReadersCannotWrite(t *testing.T) {
 	s := newSite(t, nil, nil)
 	viewer := s.token(t, auth.Token{Name: "vic", Principal: "team", Scopes: []string{auth.ScopeRead}})
@@ -319,8 +317,8 @@ func TestReadersCannotWrite(t *testing.T) {
 	s.ask(t, "GET /api/lists/"+list+"/history", "", bearer(viewer)...).is(t, "the API says who", 200, `"user":"wim"`)
 }
 
-// A person pastes a token and gets a session in the browser. The session ends with the token, after 12 hours, and by
-// signing out. No redirect leads to another server.
+// A person pastes a token and gets a session in the browser. The session ends when the token is revoked, or after 12
+// hours. Signing out deletes the cookie. No redirect leads to another server.
 func TestPersonsSignIn(t *testing.T) {
 	s := newSite(t, nil, nil)
 	token := s.token(t, auth.Token{Name: "ann"})
@@ -359,8 +357,8 @@ func TestPersonsSignIn(t *testing.T) {
 	s.ask(t, "GET /", "", "Cookie", cookie).is(t, "after the token was revoked", http.StatusUnauthorized)
 }
 
-// Without TLS browsers send a cookie to every port of the machine. A server on another port cannot use it: it is signed
-// for one address of the browser and one of the server.
+// Without TLS browsers send a cookie to every port of the machine. A server on another port cannot use the cookie: it
+// is signed for one address of the browser and one of the server.
 func TestCookiesAreForOneAddress(t *testing.T) {
 	s := newSite(t, nil, func(c *edge.Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")} })
 	token, key := s.token(t, auth.Token{Name: "ann"}), signed.Key(servertest.Key)
@@ -409,8 +407,8 @@ func TestDamagedTokens(t *testing.T) {
 	s.ask(t, "GET /api/lists", "", bearer(token)...).is(t, "mended", 200)
 }
 
-// The tokens' file contains no token's secret, only its owner can read it, and invalid tokens are refused. The file may
-// be a link, and a change keeps its mode.
+// The tokens' file contains no token's secret, only the file's owner can read it, and invalid tokens are not added. The
+// path may be a link, and a change keeps the file's mode.
 func TestTokensFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "folder", "tokens")
 	token := auth.Token{Name: "ann", Principal: "ann", Scopes: []string{auth.ScopeRead}}

@@ -24,7 +24,7 @@ const (
 var files embed.FS
 
 // Colours is a style sheet with the colours of this page and of the panel, for light and dark schemes. Took is a script
-// for both with functions that format durations (took, gap, two).
+// for both pages with functions that format durations (took, gap, two).
 var (
 	//go:embed palette.css
 	Colours string
@@ -32,10 +32,10 @@ var (
 	Took string
 )
 
-// page returns all files as one HTML page, because a page of MCP Apps cannot load others.
+// page returns all files as one HTML page, because a page of MCP Apps cannot load other files.
 var page = sync.OnceValue(func() string {
 	read := func(name string) string {
-		data, _ := files.ReadFile(name) // it is embedded
+		data, _ := files.ReadFile(name) // cannot fail: the file is embedded
 		return string(data)
 	}
 	return strings.NewReplacer("{{style}}", Colours+read("card.css"), "{{script}}", read("safe.js")+Took+read("card.js")).Replace(read("card.html"))

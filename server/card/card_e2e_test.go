@@ -27,11 +27,11 @@ const plan = `{todos: [
 	{content: 'Update the documentation of every setting that the migration renames, with an example for each', activeForm: 'Updating', status: 'pending'},
 	{content: 'Ship it', activeForm: 'Shipping', status: 'pending'}]}`
 
-// In a host built on the real AppBridge, the page draws the input before the result and then the
-// result, follows theme and size, refreshes while an item is in progress, and stops at teardown.
+// In a host built on the real AppBridge, the page draws a call's input and then its result, follows the theme, reports
+// its size, refreshes while an item is in progress, and stops at teardown.
 func TestAppInChat(t *testing.T) {
 	c := newChat(t, servertest.New(t, nil, nil))
-	c.hostUntil(`host.appOnly.join() === 'todo_list_view,todo_list_tick'`) // kept from the model
+	c.hostUntil(`host.appOnly.join() === 'todo_list_view,todo_list_tick'`) // hidden from the model
 	c.mount(`{theme: 'light'}`)
 	c.until(`document.getElementById('note').textContent.startsWith('Waiting')`)
 	c.host("input(" + plan + ")")
@@ -113,8 +113,8 @@ func TestAppVariants(t *testing.T) {
 		`document.getElementById('panel').hidden`)
 }
 
-// V3: clients that would show structured content to their models get results without it; the page draws these from
-// _meta, and refreshes as well. If a result has structured content, the page draws that.
+// V3: clients that would show structured content to their models get results without it; the page draws these results
+// from _meta, and refreshes. If a result has structured content too, the page draws that instead.
 func TestAppWithoutStructuredContent(t *testing.T) {
 	c := newChatOf(t, servertest.New(t, nil, func(c *server.Config) { c.List = "one" }), "claude-code")
 	c.mount(``)
@@ -140,8 +140,8 @@ func TestAppWithoutStructuredContent(t *testing.T) {
 }
 
 // When a host refuses the view tool because it was not listed, the page reads the list's resource instead, with title
-// and time. Items cannot be ticked then, nor in a host that offers only resources. A host that offers neither gets no
-// request.
+// and time. Items cannot be ticked then, nor in a host that offers only resources. A host without tools and resources
+// gets no request.
 func TestAppRefreshesWithoutTool(t *testing.T) {
 	const noTick = `document.querySelector('.tick') === null`
 	c := newChat(t, servertest.New(t, nil, nil))
@@ -182,7 +182,7 @@ func TestAppHostileText(t *testing.T) {
 		want = append(want, "pending "+text)
 	}
 	c.rows(append(want, `pending a\u202eb\u2066c\u200bd\ufeffe\u00adf\U000e0041g\u200dh`)...)
-	// The last lines of texts of both directions begin at the same place.
+	// The last lines of a left-to-right and a right-to-left text begin at the same place.
 	c.host("result({content: [], structuredContent: {display: [{type: 'todo', items: ['שלום עולם ', 'Hello world '].map((t) => ({title: t.repeat(40) + '.', status: 'pending'}))}], list: 'x', revision: 1}})")
 	c.until(`document.querySelectorAll('#items bdi').length === 2 && new Set([...document.querySelectorAll('#items bdi')].map((e) => {
 		const r = document.createRange(); r.selectNodeContents(e); return Math.round([...r.getClientRects()].at(-1).left) })).size === 1`)
@@ -207,7 +207,7 @@ type chat struct {
 
 var hostScript []byte
 
-// newChat returns a host that is not known to show structured content to its model.
+// newChat returns the chat of a host that is not known to show structured content to its model.
 func newChat(t *testing.T, s *server.Server) *chat { t.Helper(); return newChatOf(t, s, "claude-ai") }
 
 func newChatOf(t *testing.T, s *server.Server, client string) *chat {

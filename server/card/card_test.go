@@ -62,8 +62,8 @@ func TestAppPage(t *testing.T) {
 	}
 }
 
-// Every tool names the page. The page's own tools are listed only in sessions of clients that show apps, which hide
-// them from their models. This holds also after a restart and on another replica with the same key.
+// Every tool names the page. The page's own tools are listed only in sessions of clients that show apps, since these
+// hide the tools from their models. A session lists the same after a restart and on another replica with the same key.
 func TestAppListing(t *testing.T) {
 	for hello, view := range map[string]bool{
 		withApps("claude-ai", appMIME): true, withApps("somebody", appMIME): true, withApps("somebody", "text/plain"): false,
@@ -109,8 +109,8 @@ func checkListing(t *testing.T, where string, names []string, raw map[string]jso
 	}
 }
 
-// V1, V3: the view tool has an output schema that strict clients accept, and its answer matches it. (Contents of its
-// answers: testdata/page.txtar of package server.)
+// V1, V3: the view tool has an output schema that strict clients accept, and the tool's answer matches the schema.
+// (Contents of its answers: testdata/page.txtar of package server.)
 func TestViewSchema(t *testing.T) {
 	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
 	go p.Send(withApps("somebody", appMIME), listing, servertest.Call(3, "create_todos", `{"items":["One","Two"]}`))

@@ -1,6 +1,6 @@
 //go:build e2e && !race
 
-// With the race detector, all characters take most of a minute, and it finds nothing here: so this file excludes it.
+// This file excludes the race detector, with which all characters take most of a minute and which finds nothing here.
 
 package card_test
 
@@ -16,9 +16,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/render"
 )
 
-// texts returns the texts on which the two versions of Safe must agree: each
-// character between letters, 64 of them in a text, and the characters that depend on
-// their neighbours between neighbours of each kind.
+// texts returns the texts on which the two versions of Safe must agree: each character between letters, 64 characters
+// in a text, and each character that depends on its neighbours, between neighbours of each kind.
 func texts() (out []string) {
 	var block strings.Builder
 	for r := rune(0); r <= unicode.MaxRune; r++ {
@@ -42,7 +41,7 @@ func texts() (out []string) {
 	return out
 }
 
-// BAD-INPUT 37: Safe in Go and safe in JavaScript return the same.
+// BAD-INPUT 37: Safe in Go and safe in JavaScript return the same for each text.
 func TestSafeIsTheSameInJavaScript(t *testing.T) {
 	in := texts()
 	data := checktest.Must(json.Marshal(in))(t)

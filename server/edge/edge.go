@@ -62,7 +62,7 @@ type Config struct {
 	// page notices within 15 s that it is not live.
 	KeepAlive time.Duration
 	Now       func() time.Time // the clock of sign-in and rates; nil means time.Now
-	Ready     func() error     // says why /readyz fails although the store works; nil: never
+	Ready     func() error     // returns why /readyz fails although the store works; nil: never
 	Warn      func() string    // warnings for /readyz and the board while calls still work; may be nil
 	Metrics   http.Handler     // answers /metrics; nil means that there is none
 	// Observe gets the duration of each answered request that is no stream. The labels are its method ("_OTHER" for one
@@ -76,9 +76,9 @@ const (
 	// within it.
 	ClientTimeout = 10 * time.Second
 	// stopTimeout is how long requests in progress may take when the server stops (BAD-INPUT 58): two seconds less than
-	// the ten after which service managers and container engines kill it.
+	// the ten after which service managers and container engines kill a process.
 	stopTimeout = 8 * time.Second
-	// ServerName is the header Server of every answer. By it another process on this machine recognises this server on
+	// ServerName is the header Server of every answer. It lets another process on this machine recognise this server on
 	// a port.
 	ServerName = "todo-mcp"
 )
@@ -155,8 +155,8 @@ func (e *Edge) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 		r = e.atRoot(r)
 	}
 	defer func() {
-		// Now the HTTP server reads the rest of the request's body and writes what it has buffered; nothing else
-		// touches the response.
+		// From now on only the HTTP server touches the response: it reads the rest of the body and writes what it has
+		// buffered.
 		w.within(2 * e.config.ClientTimeout)
 		if e.config.Observe == nil || w.stream {
 			return
@@ -220,7 +220,7 @@ func (e *Edge) Handle(pattern string, format Format, h Handler, traits ...Trait)
 				e.fail(w, r, format, Internal(fmt.Errorf("panic: %v\n%s", cause, debug.Stack())))
 			}
 		}()
-		a, isAnswer := w.(*answer) // false on the address for operators, which guards itself
+		a, isAnswer := w.(*answer) // false for [Edge.Admin], which calls guard itself
 		if err := e.guard(r, slices.Contains(traits, Page), !isAnswer); err != nil {
 			e.fail(w, r, Text, err)
 			return
@@ -259,9 +259,9 @@ func (e *Edge) Handle(pattern string, format Format, h Handler, traits ...Trait)
 func (e *Edge) Routes() []string { return slices.Clone(e.routes) }
 
 // Stream turns the answer into a stream, calls serve, and closes the stream when serve returns. w must be the handler's
-// own. The stream also ends with the request, with the edge, and when the client is no longer signed in. An error of
-// serve is logged unless the stream has ended. Stream returns an [*Error] with status 429 when too many streams are
-// open, in all or of this client (BAD-INPUT 63). HEAD is answered with the header alone.
+// own. The stream also ends with the request, when the edge closes, and when the client is no longer signed in. An
+// error of serve is logged unless the stream has ended. Stream returns an [*Error] with status 429 when too many
+// streams are open, in all or of this client (BAD-INPUT 63). HEAD is answered with the header alone.
 func (r *Request) Stream(w http.ResponseWriter, serve func(*sse.Stream) error) error {
 	if r.Method == http.MethodHead { // BAD-INPUT 62
 		sse.WriteHeader(w)

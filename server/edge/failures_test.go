@@ -189,7 +189,7 @@ func ask(t *testing.T, url string) (status int, body string) {
 	checktest.Check(t, err)
 	defer res.Body.Close()
 	isStream := res.Header.Get("Content-Type") == "text/event-stream"
-	enough := func() bool { // only the retry line, if the stream has no event yet
+	enough := func() bool { // the retry line suffices if no event is due
 		events := strings.Count(body, "\n\n")
 		return isStream && (events > 1 || events == 1 && !strings.Contains(url, "/panel/") && !strings.Contains(url, "after="))
 	}
@@ -202,7 +202,7 @@ func ask(t *testing.T, url string) (status int, body string) {
 	return res.StatusCode, body
 }
 
-// BAD-INPUT 50 and 130 for each read of each request, when it fails. A damaged or missing list hides no other list.
+// BAD-INPUT 50, 130: whichever read fails, the request is answered. A damaged or missing list hides no other list.
 func TestEachReadThatFails(t *testing.T) {
 	faults := &servertest.Nth{}
 	store := &servertest.Failing{Store: storetest.NewMemory()}
@@ -249,7 +249,7 @@ type answered struct {
 	path       string
 	fault      error
 	read, list string // the method that failed, and the list that it named
-	want, body string // without and with the fault
+	want, body string // the answers without and with the fault
 	status     int
 	lines      []string // of the log
 }

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Only a request to this machine's own name that comes from no foreign page passes the guard, however its headers are
-// written (BAD-INPUT 1 and 2).
+// A request passes the guard only if its Host is this machine and it does not come from a foreign page, however its
+// headers are written (BAD-INPUT 1 and 2).
 func FuzzGuard(f *testing.F) {
 	for _, host := range []string{"localhost", "LOCALHOST:80", "127.0.0.1:8765", "[::1]:1", "127.1", "evil.example", "localhost.evil.example", "127.0.0.1.evil.example",
 		"localhost:80@evil.example", "[::ffff:127.0.0.1]:80", "0.0.0.0", "[::1%25eth0]", "[[localhost]]", "", ":80", "todo.internal", "todo.internal:443"} {

@@ -81,8 +81,8 @@ type shares struct {
 	held map[share]int
 }
 
-// share is a key of [shares.held]. With a thing, the value is how many holders of the client share that thing, whose
-// size counts once. Without a thing, the value is the total size of the client's things.
+// share is a key of [shares.held]. If thing is set, the value is how often the client holds that thing, whose size
+// counts once. If thing is nil, the value is the total size of all that the client holds.
 type share struct {
 	client string
 	thing  *byte
@@ -135,7 +135,7 @@ func (e *Edge) OpenStreams() int {
 	return e.streams.held[share{}]
 }
 
-// rates limits the events of each name to a number a second, with bursts of twice as many.
+// rates limits the events of each name to perSecond a second, with bursts of twice as many.
 type rates struct {
 	perSecond int // 0 means any number
 	now       func() time.Time

@@ -143,7 +143,7 @@ func (r *Request) ReadJSON(w http.ResponseWriter) ([]byte, *Error) {
 	if err != nil {
 		return nil, BadRequest("the body did not arrive whole within %s", r.edge.config.ClientTimeout)
 	}
-	// The deadline is for the body alone: the answer may be a stream. When the body is refused the deadline stays, for
+	// The deadline is for the body alone: the answer may be a stream. If the body is refused, the deadline stays for
 	// the rest of the body, which the HTTP server reads.
 	_ = a.control.SetReadDeadline(time.Time{})
 	return raw, nil
@@ -167,8 +167,8 @@ type answer struct {
 	control *http.ResponseController
 	edge    *Edge
 	status  int      // 0 means 200
-	stream  bool     // it became a [sse.Stream]
-	request *Request // nil until its sender is known
+	stream  bool     // the answer became a [sse.Stream]
+	request *Request // nil until the sender is known
 }
 
 // WriteHeader implements http.ResponseWriter.
@@ -223,8 +223,8 @@ func (a *answer) FlushError() error {
 // Unwrap is called by http.ResponseController.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// Write answers with a status and a whole body. w must be the handler's own. If too much is unread, it writes nothing
-// and returns an [*Error] with status 429.
+// Write answers with a status and a whole body. w must be the handler's own. If clients leave too much unread, it
+// writes nothing and returns an [*Error] with status 429.
 func Write(w http.ResponseWriter, status int, mediaType string, body []byte) error {
 	if len(body) >= smallAnswer {
 		a := w.(*answer)

@@ -29,7 +29,7 @@ const (
 // connections is a listener that closes idle connections of its server when it can accept no more, so that many open
 // connections keep no new client out (BAD-INPUT 59).
 //
-// It limits the system's buffer for each connection's output. The default is megabytes, outside the memory of this
+// It also limits the system's buffer for each connection's output. The default is megabytes, outside the memory of this
 // process. A large change fills the buffer of every stream whose client does not read (BAD-INPUT 61, 63).
 type connections struct {
 	net.Listener
@@ -50,8 +50,8 @@ func (l *connections) Accept() (net.Conn, error) {
 }
 
 // Serve serves until ctx ends. During [Config.Drain] it still answers requests, but /readyz fails and each answer
-// closes its connection, so that senders turn elsewhere before any is refused. Then it ends streams, waits up to the
-// stop timeout for other requests, and returns nil. It returns an error when the listener fails before ctx ends.
+// closes its connection, so that senders turn elsewhere before a request is refused. Then it ends streams, waits up to
+// the stop timeout for other requests, and returns nil. It returns an error when the listener fails before ctx ends.
 func (e *Edge) Serve(ctx context.Context, on net.Listener) error {
 	srv := &http.Server{Handler: e, TLSConfig: e.config.TLS, HTTP2: &http.HTTP2Config{WriteByteTimeout: e.config.ClientTimeout},
 		ReadHeaderTimeout: e.config.ClientTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
@@ -109,8 +109,8 @@ func LoadCertificate(certFile, keyFile string, log *slog.Logger) (*tls.Config, e
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: get}, nil
 }
 
-// ready answers /readyz: whether lists can be read and written (BAD-INPUT 79), and the server is not about to stop
-// (BAD-INPUT 58).
+// ready answers /readyz: whether lists can be read and written (BAD-INPUT 79), the server is not about to stop
+// (BAD-INPUT 58), and [Config.Ready] returns no error.
 func ready(w http.ResponseWriter, r *Request) error {
 	if r.edge.stopping.Load() {
 		Text(w, http.StatusServiceUnavailable, "stopping")
@@ -141,21 +141,21 @@ type writeProbe struct {
 	err    error // of the last test
 }
 
-// check tests by a hidden write, at most every probeAge, so that frequent probes seldom write.
+// check returns the result of a hidden write, made at most once in each probeAge: frequent probes seldom write.
 func (p *writeProbe) check(r *Request) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.seldom.Do(func() {
 		deadline, _ := r.Context().Deadline()
-		ctx, cancel := context.WithDeadline(context.WithoutCancel(r.Context()), deadline) // others wait for the result
+		ctx, cancel := context.WithDeadline(context.WithoutCancel(r.Context()), deadline) // other probes wait too
 		defer cancel()
 		p.err = r.Lists.TryWrite(ctx)
 	})
 	return p.err
 }
 
-// Admin returns the handler of the address for operators: /metrics, /livez and /readyz, none of which has list
-// content. It needs no sign-in, and allows any Host unless onlyLoopback; pages of other sites are refused.
+// Admin returns the handler of the address for operators: /metrics, /livez and /readyz, none of which has list content.
+// It needs no sign-in, and allows any Host unless onlyLoopback is true; pages of other sites are refused.
 func (e *Edge) Admin(metrics http.Handler, onlyLoopback bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /livez", e.mux)

@@ -93,13 +93,13 @@ func (r *Request) isStillSignedIn(ctx context.Context) bool {
 	}
 	id, err := r.edge.authenticate(r.WithContext(ctx))
 	if err != nil {
-		return describe(err).Status >= http.StatusInternalServerError // an outage refuses nobody
+		return describe(err).Status >= http.StatusInternalServerError // nobody is signed out by an outage
 	}
 	return id == r.Identity
 }
 
-// challenge sets the header that says with status 401 or 403 how to sign in, or which scope is missing (RFC 6750
-// section 3, RFC 9728 section 5.1).
+// challenge sets the header WWW-Authenticate of an answer 401 or 403: how to sign in, or which scope is missing (RFC
+// 6750 section 3, RFC 9728 section 5.1).
 func (e *Edge) challenge(w http.ResponseWriter, r *http.Request, refusal *Error) {
 	if !e.signsIn {
 		return
@@ -181,14 +181,14 @@ const (
 	resourcePath = "/mcp" // of the resource that tokens are for
 	metadataPath = "/.well-known/oauth-protected-resource"
 
-	// The names of signed cookies, which are also their purposes.
+	// The names of signed cookies. The argument purpose of [signed.Key.Sign] has the name, so the signature covers it.
 	sessionCookie = "todo-signed-in"
 	attemptCookie = "todo-signing-in"
 	// sessionLasts is how long a person stays signed in at most, and signInLasts how long signing in with the issuer
 	// may take.
 	sessionLasts, signInLasts = 12 * time.Hour, 10 * time.Minute
 
-	maxRefusals = 10       // failed sign-ins a second of one address
+	maxRefusals = 10       // failed sign-ins a second of one network
 	maxPath     = 1000     // bytes of the path to go to after signing in, kept in a cookie
 	maxForm     = 32 << 10 // bytes of the form with an access token
 	// policy is the Content-Security-Policy of the page.
@@ -268,7 +268,7 @@ func (e *Edge) signInDocument(root, to, problem string) g.Node {
 				h.Button(h.Class(button), g.Text("Sign in")))))))
 }
 
-// localPath returns the argument to if it is a path of this server, else "/": no link to the page can lead elsewhere.
+// localPath returns its argument if that is a path of this server, else "/": no sign-in leads to another server.
 func localPath(to string) string {
 	odd := func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }
 	if len(to) > maxPath || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsFunc(to, odd) {

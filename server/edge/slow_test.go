@@ -24,8 +24,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/sse"
 )
 
-// newLargeSite returns a site whose /large answers with 8 MB, as the largest page of lists: more than the buffers of a
-// connection hold.
+// newLargeSite returns a site whose /large answers with 8 MB, the size of the largest page of lists: more than a
+// connection's buffers hold.
 func newLargeSite(t *testing.T, clientTimeout time.Duration) *edge.Edge {
 	t.Helper()
 	e := newSite(t, nil, func(c *edge.Config) { c.ClientTimeout = clientTimeout })
@@ -152,7 +152,7 @@ func testSlowRequests(t *testing.T, address string) {
 			conn := checktest.Must(net.Dial("tcp", address))(t)
 			defer conn.Close()
 			fmt.Fprintf(conn, c.request, address)
-			answer, _ := io.ReadAll(conn) // until it is closed
+			answer, _ := io.ReadAll(conn) // until the server closes it
 			if !strings.HasPrefix(string(answer), "HTTP/1.1 "+c.status+" ") {
 				t.Errorf("answered %q, want status %s", answer, c.status)
 			}
@@ -212,8 +212,8 @@ func TestHTTP2OutlivesTheClientTimeout(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 61: A client that does not read its stream or answer → It is closed when 256 kB take over 10 s. 64 MB wait
-// per client, 128 in all: else 429
+// BAD-INPUT 61: A client that does not read its stream or answer → The connection closes when 256 kB take over 10 s.
+// Past 64 MB unread per client, 128 in all: 429
 func TestHTTP2UnreadAnswers(t *testing.T) {
 	const n = 20
 	ended := make(chan error, n)

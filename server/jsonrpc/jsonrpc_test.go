@@ -52,7 +52,7 @@ func TestRefusalsCarryTheirID(t *testing.T) {
 	}
 }
 
-// mcp-go gets only what Read has read, and a tool call without its arguments.
+// mcp-go gets only the members that Read has read, and a tool call without its arguments.
 func TestBrief(t *testing.T) {
 	for _, c := range []struct{ message, arguments, brief string }{
 		{`{"id":1,"method":"tools/call","params":{"arguments" : {"a":{"arguments":{}}} ,"name":"x"}}`, `{"a":{"arguments":{}}}`,

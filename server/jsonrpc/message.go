@@ -1,7 +1,7 @@
 // Package jsonrpc reads the envelopes of messages before the transports pass them to mcp-go, and builds the answers to
 // refused messages.
 //
-// mcp-go gets a message written anew from what was read here, so that a lenient reader cannot understand it differently
+// mcp-go gets a message written anew from the parts read here, so that its lenient reader cannot read something else
 // (BAD-INPUT 16). The answer to a refused message has the request's id if a valid id came before the error.
 package jsonrpc
 
@@ -33,13 +33,13 @@ type Message struct {
 	Method    string          // empty for a response
 	ID        json.RawMessage // nil for a notification
 	Protocol  string          // the protocol version that _meta names; empty for none
-	Modern    bool            // that version has no sessions
+	Modern    bool            // Protocol is a version without sessions
 	Arguments json.RawMessage // those of a tools/call request, if they are an object
 	Brief     json.RawMessage // the message for mcp-go, which parses it several times: with {} for the Arguments
 	Params    json.RawMessage // the params as in Brief; nil for none
 }
 
-// Decode decodes params, and ignores values of another type, which mcp-go refuses.
+// Decode decodes m.Params into params, and ignores values of a wrong type, which mcp-go refuses.
 func (m Message) Decode(params any) { _ = json.Unmarshal(m.Params, params) }
 
 // Error is the reason why a message is refused.
@@ -71,7 +71,7 @@ type envelope struct {
 	Error   jsontext.Value `json:"error,omitzero"`
 }
 
-// lone lets lone surrogates pass, which the tools report with their position.
+// lone is the option that lets lone surrogates pass: the tools report them with their position.
 var lone = jsontext.AllowInvalidUTF8(true)
 
 // Read reads a message of at most [todo.MaxRequest] bytes. It must be one JSON object of valid UTF-8 with nothing after
@@ -80,7 +80,7 @@ var lone = jsontext.AllowInvalidUTF8(true)
 func Read(raw []byte) (m Message, refused *Error) {
 	var e envelope
 	var into any = &e
-	if len(raw) > todo.MaxRequest { // it is refused: nothing else is copied
+	if len(raw) > todo.MaxRequest { // refused: only id and method are copied
 		into = &struct {
 			ID     *jsontext.Value `json:"id"`
 			Method *jsontext.Value `json:"method"`
@@ -95,7 +95,7 @@ func Read(raw []byte) (m Message, refused *Error) {
 	if refused != nil {
 		syntax, _ := errors.AsType[*jsontext.SyntacticError](err)
 		isTwice := errors.Is(err, jsontext.ErrDuplicateName) && syntax.JSONPointer == "/id"
-		isCut := bytes.HasSuffix(raw, m.ID) // perhaps: nothing follows it
+		isCut := bytes.HasSuffix(raw, m.ID) // perhaps: no byte follows the id
 		// Without a method the message may be a response: the client could take an answer to it for the answer to one of
 		// its own requests.
 		if m.Method == "" || isTwice || isCut || checkID(m.ID) != nil {
@@ -133,7 +133,7 @@ func check(raw []byte, e envelope, m Message, err error) *Error {
 	return checkID(m.ID)
 }
 
-// objects says how many levels of a param, beginning with its value, are objects in the protocol.
+// objects has the number of levels of a param, counted from its value, that are objects in the protocol.
 var objects = map[string]int{
 	"name": 0, "arguments": 1, "uri": 0, "requestId": 0, "protocolVersion": 0, "clientInfo": 1, "capabilities": everyLevel,
 	"cursor": 0, "ref": 0, "argument": 0, "notifications": 1, "task": 1, "_meta": 1,
@@ -148,7 +148,7 @@ func (m *Message) readParams(e *envelope) *Error {
 	e.Params = object(e.Params, 1)
 	if jsonv2.Unmarshal(e.Params, &params, lone) != nil {
 		m.Params = json.RawMessage(e.Params)
-		return nil // there are none, or no object, which mcp-go refuses
+		return nil // no params, or not an object, which mcp-go refuses
 	}
 	for name, value := range params {
 		for known := range objects {

@@ -38,7 +38,7 @@ type handler struct {
 // maxEnded is how many ended sessions are remembered. At that number all are forgotten, and their ids are valid again.
 const maxEnded = 10_000
 
-// Route adds /mcp to an edge, and also /mcp/, which some people write: clients follow no redirect of a POST.
+// Route adds /mcp to an edge, and also /mcp/, which some people write: clients do not follow a redirect of a POST.
 func Route(e *edge.Edge, s *server.Server) {
 	h := &handler{server: s, key: sync.OnceValue(s.SessionKey), ended: make(map[string]bool)}
 	e.Handle("/mcp", jsonRPC, h.serve, edge.Stream)
@@ -146,7 +146,7 @@ func (h *handler) check(x *exchange) (status int, refused *jsonrpc.Error) {
 	return http.StatusOK, nil
 }
 
-// checkModern returns why a sessionless message is refused: its headers must agree with its body, as mcp-go reads it.
+// checkModern returns why a sessionless message is refused: its headers must agree with its body as read by mcp-go.
 func (x *exchange) checkModern() *jsonrpc.Error {
 	if x.Method != http.MethodPost {
 		return nil
@@ -156,7 +156,7 @@ func (x *exchange) checkModern() *jsonrpc.Error {
 	}
 	x.message.Decode(&params)
 	switch version := params.Meta.ProtocolVersion(); {
-	case version == "" && x.message.ID == nil: // accepted for notifications of the official Go SDK
+	case version == "" && x.message.ID == nil: // the official Go SDK's notifications name no version
 	case version == "":
 		return jsonrpc.Refuse(mcp.INVALID_PARAMS, "missing or invalid _meta field %s", mcp.MetaKeyProtocolVersion)
 	case version != x.peer.Protocol:
@@ -173,7 +173,7 @@ func (x *exchange) checkModern() *jsonrpc.Error {
 func (h *handler) post(w http.ResponseWriter, x *exchange) error {
 	switch method := x.message.Method; {
 	case method == "", // a response: the server sends no requests
-		// Without a session mcp-go would cancel a call with this id of any client (BAD-INPUT 22). A sessionless client
+		// Without a session mcp-go would cancel any client's call with this id (BAD-INPUT 22). A sessionless client
 		// cancels a call by closing its request.
 		x.modern && method == string(mcp.MethodNotificationCancelled):
 		w.WriteHeader(http.StatusAccepted)
@@ -245,8 +245,8 @@ func (h *handler) get(w http.ResponseWriter, x *exchange) error {
 	})
 }
 
-// claims are what a session id says of the session. The id is signed for its [exchange.purpose]. So it stays valid
-// after a restart and on every replica with the same key, needs no memory and cannot be forged.
+// claims are the content of a session id. The id is signed for its [exchange.purpose]. So it stays valid after a
+// restart and on every replica with the same key, needs no memory and cannot be forged.
 type claims struct {
 	Nonce   string `json:"n"`
 	Client  string `json:"c,omitempty"`

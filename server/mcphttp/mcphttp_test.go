@@ -172,7 +172,7 @@ func TestHTTPClientGone(t *testing.T) {
 			host, session, len(body), body)
 	}
 	whole := len(request(0))
-	for sent := range whole/7 + 20 { // in the end the whole request, without reading the answer
+	for sent := range whole/7 + 20 { // at last the whole request; no answer is read
 		c := checktest.Must(net.Dial("tcp", host))(t)
 		_, _ = io.WriteString(c, request(sent)[:min(7*sent, whole)])
 		c.Close()
@@ -200,7 +200,7 @@ func TestHTTPClientGone(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 42: bad list names in the query and in the header Todo-List.
+// BAD-INPUT 42: bad list names in the query and in the header Todo-List are refused. The query comes first.
 func TestHTTPListNames(t *testing.T) {
 	_, base := servertest.Site(t)
 	id := servertest.NewSession(t, base+"/mcp", "tester")
@@ -232,7 +232,7 @@ func TestHTTPForgedSessions(t *testing.T) {
 	servertest.Is(t, "no session", 400, "initialize")(servertest.Post(t, url, servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A"))))
 }
 
-// BAD-INPUT 34: whatever version _meta names, a call needs the id of a session.
+// BAD-INPUT 34: a call needs a session's id if _meta names an older or unknown version, or cannot be read.
 func TestHTTPSessionsAreCheckedWhateverMetaSays(t *testing.T) {
 	url := servertest.Serve(t, servertest.New(t, nil, nil), nil).URL + "/mcp"
 	call := servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A"))
@@ -276,7 +276,7 @@ func TestHTTPSessionsSurviveRestart(t *testing.T) {
 	servertest.Is(t, "ended", 404)(servertest.Post(t, after.URL+"/mcp", servertest.Call(4, "SetTodoList", `{}`), "Mcp-Session-Id", id))
 }
 
-// BAD-INPUT 14, whatever version initialize names in _meta. (mcp-go keeps 10 kB for each session, for ever.)
+// BAD-INPUT 14: abandoned sessions use no memory, whatever version _meta names. (mcp-go keeps 10 kB of each for ever.)
 func TestHTTPAbandonedSessionsUseNoMemory(t *testing.T) {
 	url := servertest.Serve(t, servertest.New(t, nil, nil), nil).URL + "/mcp"
 	const version = `"io.modelcontextprotocol/protocolVersion":`

@@ -41,7 +41,7 @@ func TestMetrics(t *testing.T) {
 		`http_server_request_duration_seconds_count{http_request_method="POST",http_response_status_code="200",http_route="/mcp"} 5`,
 		`http_server_request_duration_seconds_count{http_request_method="GET",http_response_status_code="404",http_route="/api/lists/{id}"} 1`,
 		`todo_store_operation_duration_seconds_count{operation="update",outcome="applied"} 2`,
-		`todo_store_operation_duration_seconds_count{operation="update",outcome="full"} 0`, // for an alert there has to be a first value
+		`todo_store_operation_duration_seconds_count{operation="update",outcome="full"} 0`, // alerts need a first value
 		`todo_build_info{version="v1"} 1`, "go_goroutines ", "process_resident_memory_bytes ",
 	)(servertest.Ask(t, http.MethodGet, base+"/metrics", ""))
 }
@@ -70,7 +70,7 @@ func TestCancelledCalls(t *testing.T) {
 			res.Body.Close()
 		}
 		var got string
-		for got == "" { // it is counted as its handler ends
+		for got == "" { // the call is counted when its handler ends
 			got = failed(m)
 		}
 		if lines := log.Take(); got != "cancelled 1\n" || lines != nil {

@@ -36,7 +36,7 @@ type boardPage struct {
 	sections []section
 	quiet    Node   // the idle chats without a list
 	older    string // the address of the page with earlier lists
-	more     Node   // a link to lapsed lists, or to a search in earlier revisions
+	more     Node   // a link to lists archived for their age, or to a search in earlier revisions
 }
 
 type section struct {
@@ -79,7 +79,7 @@ type groups struct {
 	drawing
 	many    bool          // there may be more lists than were read
 	seq     int64         // the highest Seq of the lists
-	version string        // a digest of each group's place and question (the same on every server), or of greeting's text
+	version string        // a digest of places and questions, the same on every server; on an empty board, of greeting
 	waits   int           // how many lists wait for a person
 	took    time.Duration // how long it took to read the groups
 }
@@ -117,12 +117,12 @@ func (p *Panel) readBoard(ctx context.Context, r *edge.Request) (groups, error) 
 // kind is a part of the board, such as the lists left open, with a page of its own.
 type kind struct {
 	show, icon, name, href string
-	note                   string // beside the name
-	empty                  string // the text if there are none
+	note                   string // a text beside the name
+	empty                  string // the text if the kind has no lists
 	lists                  []account.Group
 }
 
-// kinds returns all kinds. The first has the active lists, and the board as its page.
+// kinds returns all kinds. The first kind has the active lists; its page is the board.
 func (s groups) kinds() []kind {
 	return []kind{
 		{"active", "play", "Active", "./", "", "", s.Active},
@@ -191,8 +191,8 @@ func kindPage(r *edge.Request, s groups, show string) (page boardPage, err error
 	return page, err
 }
 
-// activePage returns the page of a project or, if project is nil, the board. Both show active lists first, then those
-// left open and those finished today.
+// activePage returns the page of a project or, if project is nil, the board. Its sections have active lists, lists left
+// open and lists finished today; a project's page ends with earlier lists.
 func activePage(r *edge.Request, s groups, project *string) (page boardPage, err error) {
 	page = boardPage{frame: frame{head: "Active", sum: summary(s.Active), show: "active"}}
 	room, cards, rows := cardsOfBoard, cardsOfGroup, rowsOfGroup
@@ -234,7 +234,7 @@ func activePage(r *edge.Request, s groups, project *string) (page boardPage, err
 	return page, nil
 }
 
-// add adds a section for lists that no agent works on, the last changed first. Without lists it adds nothing.
+// add adds a section of at most limit lists that no agent works on, the last changed first. It skips an empty section.
 func (page *boardPage) add(s groups, k kind, limit int) {
 	n := len(k.lists)
 	if n == 0 {
@@ -265,7 +265,7 @@ func summary(active []account.Group) string {
 }
 
 // projectSections returns a section for each project with active lists, in the order of [account.Board.Projects].
-// Together they have at most "room" cards; each has at most "cards" cards and "rows" rows.
+// All sections together have at most "room" cards; a section has at most "cards" cards and "rows" rows.
 func projectSections(r *edge.Request, s groups, room, cards, rows int) (out []section, err error) {
 	for _, p := range s.Projects() {
 		fs := p.Groups
@@ -289,8 +289,8 @@ func projectSections(r *edge.Request, s groups, room, cards, rows int) (out []se
 	return out, nil
 }
 
-// complete replaces the excerpts in a group by whole lists. A list that was deleted meanwhile or is damaged stays an
-// excerpt; isDamaged reports whether a list is damaged (BAD-INPUT 130).
+// complete replaces the excerpts in a group by whole lists. Only lists that were deleted meanwhile or are damaged stay
+// excerpts; isDamaged reports whether any list is damaged (BAD-INPUT 130).
 func complete(r *edge.Request, f *account.Group) (isDamaged bool, err error) {
 	lists := f.Lists()
 	for i := range lists {
@@ -307,8 +307,8 @@ func complete(r *edge.Request, f *account.Group) (isDamaged bool, err error) {
 	return isDamaged, nil
 }
 
-// firstSteps draws how to connect a client to a server without lists: always by the server's address, and on the
-// server's own machine also by this program.
+// firstSteps draws the page of a server without lists: how to connect a client by the server's address and, for a
+// reader on the server's own machine, by this program's commands.
 func firstSteps(r *edge.Request) Node {
 	address, here := r.Site()+"/mcp", edge.IsLoopback(r.Host)
 	return Div(Class("start"), ID("empty"), Raw(mark), H2(Class("title"), Text("Connect your first agent")),
@@ -348,7 +348,7 @@ const (
 	maxScanned = 4000 // how many lists one request looks through; then the page links to earlier lists
 )
 
-// search returns the lists whose title, items, project or agent match, the last changed first.
+// search returns the page of lists whose title, items, project or agent contain query, the last changed first.
 func search(r *edge.Request, s groups, query string) (page boardPage, err error) {
 	query = todo.Cut(query, todo.MaxTitle)
 	page.head, page.search = "Search", render.Safe(query)
@@ -373,10 +373,10 @@ func search(r *edge.Request, s groups, query string) (page boardPage, err error)
 }
 
 // addFound adds at most pastRows lists for which keep(list) is true, the last changed first, in a section for each day.
-// It begins below the Seq in ?before=, and links to the next lists. If history is true, it also adds lists with query
-// in an earlier revision only. It has only scanPage lists in memory at a time, and returns how many lists it added.
+// It begins below the Seq in ?before=, and links to the next lists. With history, it also adds lists whose earlier
+// revisions alone contain query. It reads only scanPage lists at a time, and returns how many lists it added.
 func (page *boardPage) addFound(r *edge.Request, s groups, query string, history bool, keep func(todo.Snapshot) bool) (rows int, err error) {
-	before, err := r.QueryNumber("before", math.MaxInt64) // set on the first page, too, so that the order is that of Seq
+	before, err := r.QueryNumber("before", math.MaxInt64) // never 0, since Find sorts by Seq only with a BeforeSeq
 	if err != nil {
 		return 0, err
 	}
@@ -416,8 +416,8 @@ func (page *boardPage) addFound(r *edge.Request, s groups, query string, history
 	return rows, nil
 }
 
-// addRow adds a list to the section of its day, and begins that section if the last one is of another day. It marks
-// query in the row. left has the text with query in an earlier revision; it is zero if the newest revision matches.
+// addRow adds a list to the last section or, if that section is of another day, to a new section. It marks query in the
+// row. left has the earlier revision's text that contains query; it is zero if the newest revision contains query.
 func (page *boardPage) addRow(s groups, f account.Group, query string, left todo.Said) {
 	day := dayOf(f.Updated(), s.now)
 	if n := len(page.sections); n == 0 || page.sections[n-1].name != day {

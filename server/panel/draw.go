@@ -32,7 +32,7 @@ type drawing struct {
 
 func drawn(n Node) string {
 	var b strings.Builder
-	_ = Group{n}.Render(&b) // a Builder does not fail
+	_ = Group{n}.Render(&b) // a Builder returns no error
 	return b.String()
 }
 
@@ -54,7 +54,7 @@ func (d drawing) card(f *account.Group, notes ...Node) Node {
 			If(progress.Done > 0, A(Href(listHref(l.List.ID, 0)), Textf("%d done", progress.Done), glyph("right")))))
 }
 
-// apartFrom draws the time in d.apart at which a list began. If d.apart is nil, the script keeps the time on the page.
+// apartFrom draws a list's start time, if d.apart has one. If d.apart is nil, the script keeps the time on the page.
 func (d drawing) apartFrom(l todo.Snapshot) Node {
 	return Span(ID("apart-"+l.List.ID), Class("small"), If(d.apart == nil, Attr("data-keep")), Text(strings.TrimRight(" "+d.apart[l.List.ID], " ")))
 }
@@ -101,7 +101,7 @@ func (d drawing) cardItem(v itemView) Node {
 			If(v.beside != "", span("why small", formatted(v.beside)))), d.took(v))
 }
 
-// row draws a list as a line, with query marked in the title and in match. match is from revision if that is above 0.
+// row draws a list as a line, and marks query in the title and in match. revision, if not 0, is the revision of match.
 func (d drawing) row(f *account.Group, query, match string, revision int64) Node {
 	l, progress := f.Main, f.Progress()
 	var at Node
@@ -130,7 +130,7 @@ var lamps = map[todo.State]Node{todo.Working: span("lamp beat"), todo.Waiting: g
 	todo.Finished: glyph("tick", "ok"), todo.InVain: glyph("failed", "bad"),
 	todo.Idle: span("lamp off"), todo.LeftOpen: span("lamp off"), todo.Away: span("lamp off")}
 
-// standing returns an element's attributes: its id, the list's state, and data for the script's actions on it.
+// standing returns an element's attributes: its id, the list's state, and data for the script's actions on the list.
 func (d drawing) standing(id string, f *account.Group) Node {
 	failed := f.Progress().Failed
 	command, open := takenUp(f)
@@ -140,8 +140,8 @@ func (d drawing) standing(id string, f *account.Group) Node {
 		If(command != "", Data("command", command)), If(open != "", Data("open", open))}
 }
 
-// takenUp returns, for a list that was left open, the command that resumes its chat and the ids of the open
-// lists of its group that can be finished here. Both may be empty.
+// takenUp returns, for a list that was left open, the command that resumes its chat, and the ids of the group's
+// open lists that a person can finish on the panel. Both are empty for other lists, and may be empty for this one.
 func takenUp(f *account.Group) (command, open string) {
 	if f.State() != todo.LeftOpen {
 		return "", ""
@@ -186,7 +186,7 @@ func (d drawing) by(f *account.Group) Node {
 	state := f.State()
 	word := stateWords[state]
 	if _, _, asks := f.Asks(); asks {
-		word = "Asked" // not "Waiting": some hosts do not tell when the question was answered
+		word = "Asked" // not "Waiting": some hosts do not report that the question was answered
 	}
 	branch := render.Safe(todo.Cut(f.Main.List.OffMain(), 40))
 	class := classes{"state": true, string(state): state == todo.Working || state == todo.Waiting}
@@ -233,8 +233,8 @@ func action(icon, name, key string) Node {
 	return Group{glyph(icon), Text(name), If(key != "", Kbd(Text(key)))}
 }
 
-// The elements and attributes of gomponents. They are variables so that the compiler does not inline the
-// functions, which would make the program a megabyte larger.
+// The elements and attributes of gomponents. The functions are variables so that the compiler does not inline
+// them: inlined functions would make the program a megabyte larger.
 type (
 	Node  = g.Node
 	Group = g.Group
@@ -265,7 +265,7 @@ const (
 	subsOnCard    = 3    // how many sub-agents a card shows
 )
 
-// readGroup reads a main list, or a chat without one, with its sub-agents' lists and their states.
+// readGroup reads a main list, or a chat that has no list, with its sub-agents' lists and their states.
 func readGroup(ctx context.Context, lists board.Lists, id string) (account.Group, error) {
 	main, err := lists.Load(ctx, id, 0)
 	if errors.Is(err, board.ErrNotFound) && todo.IsChatID(id) {
@@ -292,7 +292,7 @@ type itemView struct {
 	later       bool   // the item waits for the end of the turn
 	beside      string // its priority, due date, owner and the items that it waits for, safe to show
 	yours       string // a person's edits that the agent has not seen
-	change, was string // the item's change in a revision, and its text before
+	change, was string // the item's change in a revision, and its text before the change
 }
 
 // short returns the beginning of a text, safe to show on a card or row.
@@ -315,8 +315,8 @@ func laterOf(i todo.Item) itemView {
 	return itemView{Item: i, rests: true, later: true, yours: "after this turn"}
 }
 
-// cardItems returns the items on a list's card: those in progress, failed or blocked, ready, waiting for other items,
-// and waiting for the end of the turn. more is how many open items it leaves out.
+// cardItems returns the items on a list's card in this order: in progress; failed or blocked; ready; waiting for other
+// items; waiting for the end of the turn. more is how many open items it leaves out.
 func cardItems(f *account.Group) (items []itemView, more int) {
 	at, _ := f.Main.At()
 	rests := f.States[f.Main.List.ID].State.Rests()

@@ -21,7 +21,7 @@ import (
 )
 
 // inSession connects a client over HTTP, and returns functions that call TodoWrite,
-// take up a list, and end its session.
+// take up a list by the prompt "resume", and end the client's session.
 func inSession(t *testing.T, url string) (write, resume func(string), end func()) {
 	t.Helper()
 	id := servertest.NewSession(t, url+"/mcp", "gemini-cli")
@@ -70,7 +70,7 @@ func TestFailedItemsOfSubAgents(t *testing.T) {
 }
 
 // Cards of one project that read alike show when their lists began. A branch that is not main
-// stands beside the agent, and makes a card read otherwise.
+// stands beside the agent, so that the card differs and needs no time.
 func TestListsThatReadAlike(t *testing.T) {
 	store := storetest.NewMemory()
 	s := servertest.New(t, store, nil)
@@ -133,8 +133,8 @@ func TestPanelShowsWhatWasLeftOpen(t *testing.T) {
 	has(t, element(t, html, "article", "card-"+second), "data-run", "Working")
 }
 
-// A page follows changes after the highest Seq that it shows, even if that is the Seq of a
-// list that an import wrote last and that is older than others.
+// A page follows changes after the highest Seq of its lists, even if the list with that Seq
+// changed longer ago than others, as after an import.
 func TestPanelGoesOnAfterWhatItShows(t *testing.T) {
 	store := storetest.NewMemory()
 	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
@@ -148,8 +148,8 @@ func TestPanelGoesOnAfterWhatItShows(t *testing.T) {
 	has(t, regexp.MustCompile(`<main[^>]*`).FindString(page(t, web.URL)), fmt.Sprintf(`data-seq="%d"`, newest.Seq))
 }
 
-// The time of a list that rests ends with its last change, and the page gives no time for an
-// item of "0 s". A bar's text is one element, since a bar has gaps between its elements.
+// The time of a list that rests ends with its last change, and the page shows no time per
+// item below a second. A bar's text is one element, since a bar has gaps between its elements.
 func TestPanelTimesWhatRests(t *testing.T) {
 	later := time.Now().Add(9 * 24 * time.Hour)
 	web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *edge.Config) { c.Now = func() time.Time { return later } })
@@ -190,7 +190,7 @@ func follow(t *testing.T, url string) (stream *servertest.Events, version string
 	return stream, greeted(t, stream)
 }
 
-// greeted returns the version to show in the stream's next event, which must be "hello".
+// greeted returns the version in the stream's next event, which must be "hello".
 func greeted(t *testing.T, stream *servertest.Events) string {
 	t.Helper()
 	var hello struct{ Process, Version string }
@@ -208,7 +208,7 @@ func shown(t *testing.T, url string) string {
 }
 
 // When a chat takes up another list, an open board is told once to load again, and then
-// shows the list left behind as a row; an open page of that list is sent the list.
+// shows the list left behind as a row; an open page of that list gets the list.
 func TestPanelSendsWhatWasLeftOpen(t *testing.T) {
 	_, base := servertest.Site(t)
 	earlier, _, end := inSession(t, base)
@@ -230,9 +230,9 @@ func TestPanelSendsWhatWasLeftOpen(t *testing.T) {
 	has(t, sent(own), "list ", "Left open")
 }
 
-// A page has the version that it shows, and its stream the version that it should
-// show: they differ after the process of a list's chat ends. When the list is taken
-// up again, the stream sends the list, and the version is the first one again.
+// A page has the version that it shows; its stream has the version that the page
+// should show. The two differ after the process of a list's chat ends. When the list
+// is taken up again, the stream sends the list, and the first version returns.
 func TestPanelSendsWhatDiffers(t *testing.T) {
 	store := storetest.NewMemory()
 	s := servertest.New(t, store, nil)
@@ -302,9 +302,9 @@ func leftOpen(t *testing.T, days ...int) (url string) {
 	return servertest.Serve(t, servertest.New(t, store, nil), nil).URL
 }
 
-// A list that was left open offers, on its row and its page, the command that resumes its
-// chat, and to tick its open items. Above the rows stands a button that archives older lists,
-// if a list is older than a day.
+// The row and the page of a list that was left open offer the command that resumes its chat,
+// and an action that ticks its open items. If a list is older than a day, a button above the
+// rows archives older lists.
 func TestPanelOffersToTakeUp(t *testing.T) {
 	url := leftOpen(t, 0, 2, 8, 9, 40)
 	html := page(t, url+"/?show=left")
@@ -391,7 +391,7 @@ func TestPanelBringsBackAdditionsAndDeletions(t *testing.T) {
 	h.edit(`{"do":"remove","id":"2"}`)
 	h.edit(`{"do":"add","text":"Call <Ben>"}`)
 	h.write()
-	has(t, page(t, h.list), "!overridden", "!Bring back") // the agent was just told
+	has(t, page(t, h.list), "!overridden", "!Bring back") // this write only told the agent of the edits
 	h.insist()
 	text := page(t, h.list)
 	const back = `data-edit="{&#34;do&#34;:&#34;back&#34;,&#34;id&#34;:&#34;`
@@ -407,8 +407,8 @@ func TestPanelBringsBackAdditionsAndDeletions(t *testing.T) {
 	has(t, page(t, h.list), "!Bring back", "!Ship</bdi>", "<bdi>Call &lt;Ben&gt;</bdi>")
 }
 
-// A waiting edit is seen as soon as a call tells the agent of it, even a call that
-// changes nothing, and an open page shows that.
+// A person's edit counts as seen as soon as a call tells the agent of it, even a call
+// that changes nothing, and an open page shows this.
 func TestPanelTellsWhatWasRead(t *testing.T) {
 	h := newHanded(t)
 	h.edit(`{"do":"text","id":"2","text":"Ship it"}`)
@@ -464,9 +464,9 @@ func mirror(t *testing.T, s *server.Server, change func(d *todo.Draft)) todo.Sna
 	return servertest.Apply(t, s.Board.As(""), w, change)
 }
 
-// The card of a list on which several agents work shows ready items before waiting items, for
-// which item an item waits, and which agent has which item. The description of a pull request
-// also says for which item an item waits.
+// The card of a list on which several agents work has ready items before waiting items. It
+// names each item's agent, and the item for which an item waits. The description of a pull
+// request also names the item for which an item waits.
 func TestCardOfSeveralAgents(t *testing.T) {
 	s, base := servertest.Site(t)
 	w := servertest.In("a")

@@ -81,7 +81,7 @@ func (p *Panel) edit(w http.ResponseWriter, r *edge.Request) error {
 }
 
 // pageOf returns the page of a list as it stands or, if revision is above 0, at that revision of its history. If that
-// revision is not kept any more, the page shows the next one.
+// revision is not kept any more, the page shows the next kept revision.
 func (p *Panel) pageOf(ctx context.Context, lists board.Lists, f account.Group, revision int64) (*listPage, error) {
 	l := f.Main
 	page := &listPage{Group: f, drawing: drawing{now: p.now()}, past: revision > 0}
@@ -254,7 +254,7 @@ func (page *listPage) item(v itemView) Node {
 			button(todo.Edit{Do: todo.EditRemove, Item: v.ID}, Class("link small"), Aria("label", "Delete: "+title), Text("Delete")))))
 }
 
-// yours draws a person's edits of the item, and the fate of the person's text.
+// yours draws a person's edits of the item, and whether the agent has seen or overrode the person's text.
 func (page *listPage) yours(v itemView) Node {
 	const gap = "\u2002"
 	fate, text, what := page.edits.Of(v.ID), render.Safe(page.edits.Overridden[v.ID]), "your words"
@@ -360,11 +360,11 @@ type revision struct {
 	By     render.Agent
 	Person bool
 	At     time.Time
-	Fate   account.Fate // the fate of a person's changes, if agents are told of them
+	Fate   account.Fate // whether agents saw or overrode a person's changes; empty if agents are not told of them
 }
 
-// revisionOf describes the changes from the revision in before to the later revision in at. before is the zero Snapshot
-// for the first revision. by is the list that replaced this list, if any.
+// revisionOf describes the changes between two revisions of the list: before is the earlier one, zero if there is none;
+// at is the later one. by is the list that replaced this list, if any.
 func (page *listPage) revisionOf(before, at, by todo.Snapshot) revision {
 	r := revision{N: at.Revision, By: agentOf(at), Person: at.Writer.Person, At: at.Updated.In(page.now.Location())}
 	r.By.Name = render.Writer(at.Writer, r.By.Name, "You")
@@ -389,8 +389,8 @@ func (page *listPage) revisionOf(before, at, by todo.Snapshot) revision {
 	return r
 }
 
-// addHistory adds the changes of the revisions around the revision shown, the oldest first. A page of the history also
-// gets the items at that revision, or at the next revision if that one is not kept any more.
+// addHistory adds the changes of the revisions around revision "shown", oldest first. A page of the history also
+// gets the items at that revision or, if it is not kept any more, at the next kept revision.
 func (page *listPage) addHistory(ctx context.Context, lists board.Lists, shown int64) error {
 	n, newest := int64(logRows), page.Main.Revision
 	if page.past {
@@ -427,7 +427,7 @@ func (page *listPage) addHistory(ctx context.Context, lists board.Lists, shown i
 	return board.ErrNotFound // deleted meanwhile
 }
 
-// compare adds the items of the revision in at, with their changes since before. Removed items keep their places.
+// compare adds the items of revision "at" with their changes since "before". Removed items stand at their old places.
 func (page *listPage) compare(before, at todo.Snapshot) {
 	page.at = at
 	changed := make(map[string]todo.Difference)

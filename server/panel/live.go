@@ -19,12 +19,12 @@ import (
 
 const (
 	presenceEvery = 2 * time.Second        // how often pages check for agents that came or went without a write
-	presenceSoon  = 200 * time.Millisecond // how soon after a change they check: a new list may leave another one behind
+	presenceSoon  = 200 * time.Millisecond // how soon pages check after a write, which may leave an old list behind
 	presenceShare = 20                     // the next check waits this many times as long as the last check took
 )
 
-// openPage is a board or a list's page that a person has open. It is sent each list that changed, and at intervals the
-// states that changed without a write. Open pages of a user share what the server reads and draws for them.
+// openPage is the board, or a list's page, that a person has open. The server sends it each list that changed, and at
+// intervals the states that changed without a write. All open pages of a user share the server's reads and drawings.
 type openPage struct {
 	panel   *Panel
 	request *edge.Request
@@ -34,8 +34,8 @@ type openPage struct {
 	waits   int    // how many waiting lists the page counts
 }
 
-// sharedKey identifies a result that open pages share: the board of a user as of a time, or an update of one list. The
-// key of an update has a time, or the Seq of a write or of a change of the chat. own marks updates of list pages.
+// sharedKey identifies a result that open pages share: the board of a user as of a time, or an update of one list. An
+// update's key has either its time, or the Seq of a list's write or a chat's change. own marks updates of list pages.
 type sharedKey struct {
 	whose, list string
 	own         bool
@@ -49,7 +49,7 @@ type update struct {
 	version string // the new version of the list's own page
 }
 
-// change is the data of an event.
+// change is the data of a "list" event.
 type change struct {
 	ID  string `json:"id"`
 	Seq int64  `json:"seq"`
@@ -57,12 +57,12 @@ type change struct {
 	// its own page. Their attributes have the list's state, see [drawing.standing].
 	Pieces map[string]string `json:"pieces,omitempty"`
 	Say    string            `json:"say"`              // for screen readers
-	Reason string            `json:"reason,omitempty"` // for notifications: what the agent waits for
+	Reason string            `json:"reason,omitempty"` // for notifications: the agent's question or the blocked item
 	Person bool              `json:"person,omitempty"` // a person changed the list
 	Gone   bool              `json:"gone,omitempty"`   // the list was deleted or is damaged
 }
 
-// events streams the changes of all lists, or of ?list=. The page has the changes up to Seq ?after= or Last-Event-ID.
+// events streams changes of all lists, or of list ?list=. The page has the changes up to Seq ?after= or Last-Event-ID.
 func (p *Panel) events(w http.ResponseWriter, r *edge.Request) error {
 	after, resumes, err := r.ResumeAfter()
 	if err != nil {
@@ -97,7 +97,7 @@ func (o *openPage) begin(after int64, resumes bool) error {
 		o.version = u.version // empty if the list does not exist or is damaged
 		if f, err := readGroup(ctx, o.request.Lists, o.list); err == nil {
 			for _, l := range f.Lists() {
-				o.request.Lists.Look(ctx, l) // not at the request of the page: a program may make that
+				o.request.Lists.Look(ctx, l) // only here, since a program may request the page
 			}
 		}
 	} else if resumes {
@@ -152,13 +152,13 @@ func (o *openPage) follow(watch *board.Follower) error {
 	}
 }
 
-// next returns the first time after now+rest that is a multiple of every after p.began. All open pages get the same.
+// next returns the first time after now+rest on a grid that all open pages share: p.began plus multiples of "every".
 func (p *Panel) next(rest, every time.Duration) time.Time {
 	n := (time.Since(p.began)+rest)/every + 1
 	return p.began.Add(n * every)
 }
 
-// sendChanged sends the main list of each changed list, each main list once. A list's page is sent only its own list.
+// sendChanged sends the main list of each changed list, each main list once. To a list's page it sends only that list.
 func (o *openPage) sendChanged(ctx context.Context, changed []todo.Snapshot) error {
 	done := make(map[string]bool)
 	for _, l := range changed {
@@ -177,9 +177,9 @@ func (o *openPage) sendChanged(ctx context.Context, changed []todo.Snapshot) err
 	return nil
 }
 
-// sendMoved sends changes without a write to a list: an agent came, left, or saw a person's edit. A board gets its new
-// version, a list's page its list, and both get the number of waiting lists. rest is the least time to wait until the
-// next call.
+// sendMoved sends changes that no write of a list made: an agent came, left, or saw a person's edit. A board gets its
+// new version, a list's page gets its list, and both get the number of waiting lists. rest is how long the caller must
+// wait at least before the next call.
 func (o *openPage) sendMoved(ctx context.Context, due time.Time) (rest time.Duration, err error) {
 	began := time.Now()
 	now, err := o.panel.standing(ctx, o.request, due)
@@ -233,7 +233,7 @@ func (p *Panel) update(ctx context.Context, lists board.Lists, k sharedKey, pers
 		progress := f.Progress()
 		c.Say = strings.TrimSuffix(fmt.Sprintf("%s: %d of %d done, %s", titleOf(f.Main), progress.Done, progress.Total, d.at(&f)), ", ")
 		c.Reason = todo.Cut(render.Question(f), maxShown)
-		if !f.Main.IsChat() { // a chat's Seq may be above the Seq of a list that is sent later
+		if !f.Main.IsChat() { // a page that resumed after a chat's Seq might miss a list with a lower Seq
 			c.Seq = f.Seq()
 		}
 		if !k.own {

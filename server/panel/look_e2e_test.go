@@ -268,7 +268,7 @@ func TestPanelSaysThatOneWaits(t *testing.T) {
 	}
 }
 
-// A card that reads like another card still shows when its list began after it alone is redrawn.
+// If one of two cards that read alike is redrawn alone, that card still shows the time at which its list began.
 func TestPiecesKeepWhatTellsListsApart(t *testing.T) {
 	store := storetest.NewMemory()
 	s := servertest.New(t, store, nil)
@@ -287,8 +287,8 @@ func TestPiecesKeepWhatTellsListsApart(t *testing.T) {
 	}
 }
 
-// A click or a key brings back an edit that the agent overrode, and that can be undone. The
-// open page shows by itself what became of the edit; rows move only for the bar above them.
+// A click or a key brings back an edit that the agent overrode; this can be undone. An open
+// page shows live whether the edit is seen or overridden; rows move only for a bar above them.
 func TestPanelBringsBack(t *testing.T) {
 	h := newHanded(t)
 	ctx := wide(t, h.list, 1280, 800)
@@ -300,7 +300,7 @@ func TestPanelBringsBack(t *testing.T) {
 	h.edit(`{"do":"move","id":"3","to":0}`)
 	label("2", "you: reworded, waits to be seen")
 	label("3", "you: moved to 1, waits to be seen")
-	h.write() // it changes nothing, but the page learns that the agent knows of the edits
+	h.write() // the plan changes nothing, but the page learns that the agent has seen the edits
 	label("2", "your words, seen")
 	label("3", "")
 	h.insist()
@@ -336,8 +336,8 @@ func TestPanelBringsBack(t *testing.T) {
 	servertest.Until(t, ctx, servertest.IsLive+` && document.querySelector('.by .yours')?.textContent === 'overridden'`)
 }
 
-// A page that is fetched before a change and arrives after it does not replace the changed
-// list by the old list.
+// A page that is fetched before a change and arrives after the change does not replace the
+// changed list by the old one.
 func TestPanelOutlastsAnOlderPage(t *testing.T) {
 	h := newHanded(t)
 	ctx := servertest.Open(t, h.list)
@@ -444,8 +444,8 @@ func (c frozenConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// While the server is silent, an open page is not live, though the connection stands: it says
-// since when, and its times stop. When the server sends again, the page is live by itself.
+// While the server is silent, an open page is not live, though the connection stands: the page
+// says since when, and its times stop. When the server sends again, the page becomes live.
 func TestPanelOverAFrozenServer(t *testing.T) {
 	l := checktest.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	server := &frozen{Listener: l}
@@ -469,7 +469,7 @@ func TestPanelOverAFrozenServer(t *testing.T) {
 }
 
 // However many tabs a browser has open, the visible tab is live, even over HTTP/1.1 with its
-// six connections; a tab that gave up its stream while hidden then shows what changed.
+// six connections. A hidden tab that gave up its stream shows the changes once it is visible.
 func TestPanelInManyTabs(t *testing.T) {
 	write, base, _ := listed(t, "claude-code", servertest.Todos("pending", "Read"))
 	look := func(ctx context.Context, hidden bool) {

@@ -52,7 +52,7 @@ func New(process string, now func() time.Time) *Panel {
 	return &Panel{process: process, now: now, began: time.Now()}
 }
 
-// lean removes indentation and comment lines, a seventh of a file. It is safe as no string in the files spans lines.
+// lean removes indentation and comment lines, a seventh of a file. That is safe: no string in the files spans lines.
 func lean(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -85,11 +85,11 @@ func (p *Panel) Route(e *edge.Edge) {
 	}
 }
 
-// mediaTypes are the assets' media types by extension. Those of package mime depend on the system.
+// mediaTypes has the assets' media types by extension. The media types in package mime depend on the system.
 var mediaTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
 	".svg": "image/svg+xml", ".png": "image/png", ".webmanifest": "application/manifest+json"}
 
-// answer calls draw in [edge.InTurn] and sends the returned text: a page, or markdown if the path ends in .md.
+// answer calls draw through [edge.InTurn] and sends its text: a page, or markdown if the path ends in .md.
 func answer(w http.ResponseWriter, r *edge.Request, draw func() (string, error)) error {
 	text, err := edge.InTurn(r, draw)
 	switch {
@@ -101,7 +101,7 @@ func answer(w http.ResponseWriter, r *edge.Request, draw func() (string, error))
 	return edge.WritePage(w, http.StatusOK, policy, text)
 }
 
-// failure returns a function that draws a failure as a page; root is the board's address relative to the page.
+// failure returns a function that sends a request's error as a page; root is the board's address relative to the page.
 func failure(root string) edge.Format {
 	return func(w http.ResponseWriter, status int, text string) {
 		head := "Not now"
@@ -129,7 +129,7 @@ const (
 
 type frame struct {
 	board     *groups        // all lists; nil on a list's page, which does not read them
-	reader    board.Identity // who reads the page
+	reader    board.Identity // the person who reads the page
 	theme     string         // the reader's choice: light or dark; empty follows the system
 	root      string         // the base of the addresses on the page, see [edge.Request.Root]
 	here      string         // the page's address relative to root
@@ -137,7 +137,7 @@ type frame struct {
 	head      string         // the page's heading and title
 	sum       string         // a summary beside the heading
 	crumbs    []crumb        // the path to the page, in place of the heading
-	show      string         // the [kind] that is shown, or empty
+	show      string         // the field show of the page's [kind], or empty
 	search    string         // the text that was searched for
 	// The fields below are for the script. The page loads again if its version is not the server's. seq is the highest
 	// Seq on the page. list has attributes: the id and revision of the page's list, or data-later on a failed page.
@@ -197,7 +197,7 @@ func (f *frame) page(main Node) string {
 		"{{main}}", drawn(main)).Replace(skeleton)
 }
 
-// projects draws links to projects: first those with active lists, then the others, folded.
+// projects draws links to projects: first the current project and those with active lists, then the others, in a fold.
 func (f *frame) projects() Node {
 	active := make(map[string]int) // the number of active lists by folder
 	for _, l := range f.board.Past {
@@ -240,7 +240,7 @@ func listHref(id string, revision int64) string {
 	return href
 }
 
-// glyph draws an icon of page.html.
+// glyph draws an icon that page.html defines.
 func glyph(name string, more ...string) Node {
 	return SVG(Class(strings.Join(append([]string{"i"}, more...), " ")), Aria("hidden", "true"), El("use", Href("#g-"+name)))
 }

@@ -46,7 +46,7 @@ func TestPanelLive(t *testing.T) {
 	is(t, ctx, "an item just begun is marked, or not after 20 minutes", `document.getElementById('main').dataset.longAfter === '1200000' && !document.querySelector('.long')`)
 	servertest.Eval[int](t, ctx, `document.getElementById('main').dataset.longAfter = 0`)
 	servertest.Until(t, ctx, `document.querySelector('.items time.run').classList.contains('long')`)
-	// A finished list becomes a row among the finished ones.
+	// A finished list becomes a row among the finished lists.
 	write(servertest.Todos("completed", "Step 9"))
 	servertest.Until(t, ctx, `document.querySelectorAll('#finished .rows li[id]').length === 1 && !document.querySelector('.card')`)
 }
@@ -55,7 +55,7 @@ func TestPanelLive(t *testing.T) {
 // changes in words, restores a revision, and returns to the live list. The address has
 // the revision, the timeline keeps its width, and an old revision is not called "Live".
 func TestPanelHistory(t *testing.T) {
-	// Every plan replaces a named list in place ("Who is calling", rule 3).
+	// Every plan replaces a named list in place (docs/spec/architecture.md, "Who is calling", rule 3).
 	base := servertest.Serve(t, servertest.New(t, nil, func(c *server.Config) { c.List = "work" }), nil).URL
 	write := servertest.Writer(t, base, "claude-code")
 	write(servertest.Todos("pending", "First"))
@@ -86,10 +86,10 @@ func TestPanelHistory(t *testing.T) {
 	}
 	servertest.Do(t, ctx, chromedp.Click("#restore"))
 	servertest.Until(t, ctx, `location.search === '' && document.querySelector('#items .in_progress bdi')?.textContent === 'Step' && !document.getElementById('toast').hidden`)
-	// The agent has not seen the restored list, so its write is merged with it.
+	// The agent has not seen the restored list, so the server merges the agent's write into that list.
 	write(servertest.Todos("pending", "Step", "More", "Other"))
 	servertest.Until(t, ctx, `[...document.querySelectorAll('#items [data-item] bdi')].map((e) => e.textContent).join() === 'Step,Other'`)
-	// A reload and a link show the same revision.
+	// A link to an old revision shows that revision.
 	servertest.Do(t, ctx, chromedp.Navigate(list+"?revision=2"))
 	servertest.Until(t, ctx, servertest.IsLive+" && "+fmt.Sprintf(at, 2, 6))
 	key(kb.Escape)
@@ -146,13 +146,13 @@ func TestPanelEdit(t *testing.T) {
 		`The user changed the list: set "One" to completed, added "From <b>me</b>", reworded "Two" to "Two, but better", removed "Three"`)
 	texts("One,From <b>me</b>,Two, but better,Four")
 	servertest.Until(t, ctx, `!document.querySelector('.yours, #unseen')`)
-	// A blocked item is shown with its reason as text. When an agent that sees it as
-	// pending writes it back, the item keeps its status and reason.
+	// A blocked item is shown with its reason as text. When an agent that last saw the item
+	// as pending writes it as pending, the item keeps its status and reason.
 	servertest.Is(t, "it is blocked", 200, `"status":"blocked"`)(servertest.Post(t, list+"/edit", `{"do":"block","id":"2","text":"waiting for <i>Ann</i>"}`))
 	const reason = `document.querySelector('#items .blocked .why')?.textContent === 'waiting for <i>Ann</i>'`
 	servertest.Until(t, ctx, reason)
-	// The agent was told that the person replaced the wording "Two". It still means that
-	// item ("A person's edits").
+	// The agent was told that the person reworded "Two". If it still writes "Two", it means
+	// the reworded item (docs/spec/variants.md, "A person's edits").
 	agent(servertest.Todos("pending", "One", "Two", "Four", "Five"))
 	servertest.Until(t, ctx, reason+` && document.querySelectorAll('#items [data-item]').length === 5`)
 }
@@ -188,8 +188,8 @@ func TestPanelHostileText(t *testing.T) {
 	check("live")
 }
 
-// The empty board with the files that it loads at once is at most 60 kB, and with eight lists at
-// most 72 kB. Its policy lets it load nothing from other servers.
+// The empty board, with the script and style that it loads, is at most 60 kB; a board of eight
+// lists is at most 72 kB. The page's policy lets it load nothing from other servers.
 func TestPanelSize(t *testing.T) {
 	_, base := servertest.Site(t)
 	check := func(most int) {
@@ -241,10 +241,10 @@ func wide(t testing.TB, url string, width, height int64) context.Context {
 	return ctx
 }
 
-// The panel works below a path of a proxy, such as /todo/, whether the proxy takes the path out of
-// requests, or leaves it there and the server has it from its public URL: the board, a list, an
+// The panel works below a path of a proxy, such as /todo/, if the proxy takes the path out of
+// requests, if the server knows the path from its public URL, or both: the board, a list, an
 // earlier revision, live changes, an edit and the way back. No page links to or loads an address
-// outside the path, which belongs to another program.
+// outside the path: such an address belongs to another program.
 func TestPanelBelowAPath(t *testing.T) {
 	for name, c := range map[string]struct {
 		strips bool
@@ -290,7 +290,7 @@ func TestPanelBelowAPath(t *testing.T) {
 }
 
 // A chat without a list has a card on the board from its first event on, with its question or its
-// state. Idle chats share one line, and an ended chat is gone.
+// state. Idle chats share one line instead of cards, and an ended chat leaves the board.
 func TestPanelShowsChats(t *testing.T) {
 	s, base := servertest.Site(t)
 	ctx := servertest.Open(t, base)
@@ -340,7 +340,7 @@ func TestPanelTodayInTheBrowser(t *testing.T) {
 	servertest.Until(t, ctx, `window.same && document.getElementById('day').textContent.includes('Paint')`)
 }
 
-// front starts a proxy before a server. While down is true, it does not answer; cut ends its connections.
+// front starts a proxy in front of a server. While down is true, the proxy does not answer; cut ends its connections.
 func front(t *testing.T, target string) (url_ string, down *atomic.Bool, cut func()) {
 	t.Helper()
 	to := checktest.Must(url.Parse(target))(t)
@@ -395,12 +395,12 @@ func TestPanelNotifiesAHiddenTab(t *testing.T) {
 	servertest.Writer(t, base, "claude-code")(servertest.Todos("pending", "Known", "Rest"))
 	known := servertest.ListIDs(t, base)[0]
 	ctx := servertest.Open(t, base)
-	// A hidden tab draws no frames.
+	// The tab now counts as hidden, and draws no frames.
 	servertest.Eval[bool](t, ctx, `(localStorage.notify = 'on', window.told = [], window.Notification = class { static permission = 'granted'; constructor(title) { told.push(title) } },
 		Object.defineProperty(document, 'hidden', { get: () => true }), window.requestAnimationFrame = () => 0, document.dispatchEvent(new Event('visibilitychange')), true)`)
 	told := func(want string) {
 		t.Helper()
-		// A timer of the page checks: timers also run in a hidden tab.
+		// A timer on the page compares, since timers also run in a hidden tab.
 		servertest.Eval[bool](t, ctx, fmt.Sprintf(`window.is = false, window.looks = setInterval(() => { if (told.join() === %q) { is = true; clearInterval(looks) } }, 20), true`, want))
 		for range 400 {
 			if servertest.Eval[bool](t, ctx, `is`) {
@@ -451,7 +451,7 @@ func TestPanelBoardActions(t *testing.T) {
 	act("Rename")
 	servertest.Eval[string](t, ctx, `document.activeElement.value = 'The boat'`)
 	servertest.Do(t, ctx, servertest.Press(kb.Enter))
-	// The toast comes with the answer, which may be later than the change.
+	// The toast comes with the edit's answer, which may come after the change.
 	toast := func(word string) string {
 		return fmt.Sprintf(`!document.getElementById('toast').hidden && document.querySelector('#toast span').textContent.startsWith(%q)`, word)
 	}
@@ -478,7 +478,7 @@ func TestPanelBoardActions(t *testing.T) {
 	servertest.Until(t, ctx, servertest.IsLive+` && `+dark)
 	servertest.Do(t, ctx, servertest.Press("k", chromedp.ModifierCtrl))
 	servertest.Until(t, ctx, `document.activeElement.id === 'q'`)
-	// The address has the search; the page marks matches, and says when nothing matches.
+	// The address has the searched text; the page marks matches, and says when nothing matches.
 	servertest.Do(t, ctx, chromedp.SendKeys("#q", "dry"))
 	servertest.Until(t, ctx, `location.search === '?q=dry' && document.querySelectorAll('.rows li[id]').length === 1 && document.querySelector('.rows mark').textContent === 'Dry' && document.activeElement.id === 'q'`)
 	servertest.Do(t, ctx, chromedp.SendKeys("#q", "er"))
@@ -486,7 +486,7 @@ func TestPanelBoardActions(t *testing.T) {
 }
 
 // While a turn runs, Shift+Enter, or Enter with the switch on, adds an item for the end of the turn. A person can
-// release the item at once, or delete it. Where no turn is known, the page does not offer this.
+// release the item at once, or delete it. While no turn is known, the page does not offer such items.
 func TestPanelAddsForTheEndOfTheTurn(t *testing.T) {
 	srv, base := servertest.Site(t)
 	servertest.Writer(t, base, "claude-code")(servertest.Todos("pending", "One"))
@@ -572,7 +572,7 @@ func TestPanelLeftOpenActions(t *testing.T) {
 	act(menu, "Done")
 	says("Done: “Lay the keel”", "0,8,9")
 	servertest.Do(t, ctx, servertest.Press("u"))
-	// A list that a person just changed comes first, and the menu counts older lists anew.
+	// A list that a person just changed comes first, and no longer counts as older in the menu.
 	says("Undone", "2,0,8,9")
 	act(menu, "Archive")
 	says("Archived “Lay the keel”", "0,8,9")
@@ -590,7 +590,7 @@ func TestPanelLeftOpenActions(t *testing.T) {
 	servertest.Do(t, ctx, chromedp.Navigate(url+"/lists/left2"))
 	servertest.Until(t, ctx, servertest.IsLive)
 	servertest.Do(t, ctx, chromedp.Click(`#left [data-do="finish"]`))
-	// The page may show the change before its edit is answered; the undo comes with the toast.
+	// The page may show the change before the edit's answer comes; undo works once the toast is shown.
 	servertest.Until(t, ctx, `!document.getElementById('left') && document.querySelectorAll('#items [data-item].completed').length === 2 &&
 		!document.getElementById('toast').hidden`)
 	servertest.Do(t, ctx, servertest.Press("u"))

@@ -23,7 +23,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// has checks that a page has each text of want, but not a text after "!".
+// has checks that a page has each text of want. A "!" before a text means that the page lacks it.
 func has(t *testing.T, html string, want ...string) {
 	t.Helper()
 	for _, w := range want {
@@ -33,7 +33,7 @@ func has(t *testing.T, html string, want ...string) {
 	}
 }
 
-// listed serves a site with a list that an agent wrote; base is the site's address, list that of the list's page.
+// listed serves a site with a list that an agent wrote; base is the site's address, list the list page's address.
 func listed(t *testing.T, client string, plans ...string) (write func(plan string), base, list string) {
 	t.Helper()
 	_, base = servertest.Site(t)
@@ -65,8 +65,8 @@ func TestPanelPages(t *testing.T) {
 }
 
 // BAD-INPUT 65: a list that a person has open, on the panel or another front end, is not
-// abandoned, nor are the lists of its sub-agents on the panel. A mere request for a page
-// does not count: it may come from a program.
+// abandoned. On the panel, this also holds for the lists of its sub-agents. A mere request
+// for a page does not count: it may come from a program.
 func TestPanelNotesWhatWasLookedAt(t *testing.T) {
 	for path, looked := range map[string]int{"/lists/%s": 0, "/lists/%s.md": 0, "/api/lists/%s": 0, "/": 0, "/panel/events": 0,
 		"/panel/events?list=%s": 2, "/api/events?list=%s": 1} {
@@ -133,7 +133,7 @@ func TestEditReadsStrictly(t *testing.T) {
 	} {
 		servertest.Is(t, name, 400, "not an edit")(servertest.Post(t, edits, edit))
 	}
-	for _, kind := range []string{"application/x-www-form-urlencoded", "text/plain"} { // any page can send a form
+	for _, kind := range []string{"application/x-www-form-urlencoded", "text/plain"} { // any site can send a form
 		servertest.Is(t, kind, http.StatusUnsupportedMediaType)(servertest.Ask(t, "POST", edits, `{"do":"delete"}`, "Content-Type", kind))
 	}
 	servertest.Is(t, "a good edit", 200, `"revision":2`)(servertest.Post(t, edits, `{"do":"text","id":"1","text":"D"}`))
@@ -201,8 +201,8 @@ func (c *counted) Load(ctx context.Context, list string, revision int64) (todo.S
 	return c.Store.Load(ctx, list, revision)
 }
 
-// Of many lists, a board reads whole only the lists that it shows as cards. A page of left,
-// past or archived lists reads none whole: the items may be large.
+// A board of many lists reads only the lists on its cards whole. A page of left, past or
+// archived lists reads no list whole: the items may be large.
 func TestBoardsReadExcerpts(t *testing.T) {
 	store := &counted{Store: storetest.NewMemory()}
 	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
@@ -218,8 +218,8 @@ func TestBoardsReadExcerpts(t *testing.T) {
 	}
 }
 
-// A list whose agent asks a question shows the question on every page and in /api/states,
-// and comes first, until the agent goes on. No text in a question is taken for HTML.
+// The question of a list's agent is on every page and in /api/states, and the list comes
+// first, until the agent goes on. No text in a question is taken for HTML.
 func TestPanelSaysWhatIsAsked(t *testing.T) {
 	s, url := servertest.Site(t)
 	write := servertest.Writer(t, url, "claude-code")
@@ -298,7 +298,7 @@ func TestPanelShowsReasons(t *testing.T) {
 }
 
 // A search finds texts that lists have now and, with history=true, texts that they had.
-// BAD-INPUT 37: no text that it shows is taken for HTML.
+// BAD-INPUT 37: no text on the page of results is taken for HTML.
 func TestPanelSearchesWhatLeft(t *testing.T) {
 	_, base, list := listed(t, "gemini-cli", servertest.Todos("pending", "Buy rope", "Paint <b>it</b>"), servertest.Todos("pending", "Buy rope", "Dry the hull"))
 	id := path.Base(list)
@@ -320,8 +320,8 @@ func TestPanelTheme(t *testing.T) {
 	}
 }
 
-// The page of a day shows by project the items that were done, failed, wait and are open, as
-// its markdown does. Each day shows its own items; an invalid day is refused with status 400.
+// The page of a day, and its markdown, show the done, failed, waiting and open items of each
+// project. Each day shows its own items; an invalid day is refused with status 400.
 // BAD-INPUT 37: no text of the page is taken for HTML.
 func TestPanelToday(t *testing.T) {
 	store := storetest.NewMemory()
@@ -416,7 +416,7 @@ func twoRevisions(t *testing.T, path string) (list string) {
 }
 
 // BAD-INPUT 130: a list whose newest revision is damaged has a card made from its excerpt,
-// which says that the list is damaged; its page and its document say what to do, and its
+// which says that the list is damaged; its page and its JSON name the command to run, and its
 // history has the readable revisions. Other lists are shown, also as they change.
 func TestDamagedListAtWork(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")

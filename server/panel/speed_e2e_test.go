@@ -21,7 +21,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// hooked is a real server with chats that hooks report.
+// hooked is the real program as a server, with chats whose hooks report events.
 type hooked struct{ program, dir, base string }
 
 func newHooked(b *testing.B, chats int) *hooked {
@@ -44,7 +44,7 @@ func event(chat int, name, more string) string {
 	return fmt.Sprintf(`{"session_id":"chat-%d","cwd":"/work/p%d","hook_event_name":%q,%s}`, chat, chat%12, name, more)
 }
 
-// turns returns the hook event at which a turn of a chat begins or ends.
+// turns returns the hook event with which a turn of a chat begins or ends.
 func turns(chat int, begins bool) string {
 	if begins {
 		return event(chat, "UserPromptSubmit", `"prompt":"Go on"`)
@@ -64,15 +64,15 @@ func (h *hooked) runs(b *testing.B, event string) {
 	}
 }
 
-// percentiles reports the median and the 95th percentile of some milliseconds.
+// percentiles reports the median and the 95th percentile of durations in milliseconds.
 func percentiles(b *testing.B, ms []float64, what string) {
 	slices.Sort(ms)
 	b.ReportMetric(ms[len(ms)/2], what+"-p50-ms")
 	b.ReportMetric(ms[len(ms)*95/100], what+"-p95-ms")
 }
 
-// BenchmarkHookToBoard measures how long after a hook's event an open board shows it, and the
-// host goes on. The event is sent by a request, or by a process of the hook command.
+// BenchmarkHookToBoard measures the time from a hook's event until an open board shows it, and
+// until the host goes on. A request, or a process of the hook command, sends the event.
 func BenchmarkHookToBoard(b *testing.B) {
 	for name, tell := range map[string]func(*hooked, *testing.B, string){"HTTP": (*hooked).posts, "process": (*hooked).runs} {
 		for _, chats := range []int{20, 200} {
@@ -107,8 +107,8 @@ func BenchmarkHookToBoard(b *testing.B) {
 	}
 }
 
-// BenchmarkBoardMoves measures an open board of 300 lists while the states of all of them
-// change: how long its frames take, and how long its thread is busy with which work.
+// BenchmarkBoardMoves measures an open board of 300 lists while the states of all lists
+// change: how long its frames take, and how long each kind of work keeps its thread busy.
 func BenchmarkBoardMoves(b *testing.B) {
 	h := newHooked(b, 300)
 	ctx := wide(b, h.base, 1440, 900)
@@ -156,9 +156,9 @@ func measures(t testing.TB, ctx context.Context) func() map[string]float64 {
 }
 
 // While 300 lists change, or a list of 1,000 items changes on its page or on a board of 2,000 lists, the page is not
-// busy for long, and so goes on drawing frames: the median change takes its thread at most as long as 12 plain loops,
-// or 4 among 2,000 lists. The test does not run with the race detector, which makes the server ten times as slow and
-// sees nothing of a page's frames.
+// busy for long, and so goes on drawing frames: the median change takes the page's thread at most as long as 12 plain
+// loops, or as 4 among 2,000 lists. The test does not run with the race detector, which makes the server ten times as
+// slow and sees nothing of a page's frames.
 func TestPanelFrames(t *testing.T) {
 	s, base := servertest.Site(t)
 	lists := s.Board.As("")

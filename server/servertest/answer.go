@@ -90,7 +90,7 @@ func (a Answer) said() string {
 	return a.Text()
 }
 
-// Fails checks that a tool refused the call with an error for the model that contains all
+// Fails checks that a tool refused the call, and that the error for the model contains all
 // of texts.
 func (a Answer) Fails(texts ...string) Answer {
 	a.chat.Helper()

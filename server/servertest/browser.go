@@ -30,7 +30,7 @@ func Main(m *testing.M) (code int) {
 	return m.Run()
 }
 
-// start tries three times to start the browser: while others run, it crashes now and then.
+// start tries three times to start the browser: while other browsers run, a start sometimes crashes.
 func (b *browser) start() (err error) {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WSURLReadTimeout(patience),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
@@ -94,9 +94,9 @@ func Do(t testing.TB, ctx context.Context, steps ...chromedp.Action[chromedp.Voi
 	}
 }
 
-// Press presses keys one after the other. Unlike chromedp.KeyEvent it sends a key and its
-// character in one event, as a keyboard does: a key that a page handles types nothing into
-// the field to which the handler moves the focus.
+// Press presses keys one after the other. Unlike chromedp.KeyEvent, it sends a key and its
+// character in one event, as a keyboard does. So if a page handles a key by moving the focus
+// to a field, the key's character is not typed into the field.
 func Press(keys string, modifiers ...chromedp.Modifier) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		for _, r := range keys {

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Transport is how a chat reaches a server, and which era of the protocol its messages follow.
+// Transport is a chat's connection to a server, and the era of the protocol that its messages follow.
 type Transport string
 
 const (
@@ -41,12 +41,12 @@ var accepts = []string{"Content-Type", "application/json", "Accept", "applicatio
 // ErrGone means that no answer came: the server or the connection ended, or [Patience] passed.
 var ErrGone = errors.New("no answer")
 
-// Chat is a connection of a client, with the _meta of its messages. Its methods fail
-// the test on an error of the protocol; a tool's refusal is an answer.
+// Chat is a connection of a client, with the _meta of its messages. Methods that return no
+// error fail the test if no answer comes; a tool's refusal is an answer.
 type Chat struct {
 	testing.TB
 	By      Transport
-	Client  string // its name in clientInfo
+	Client  string // the client's name in clientInfo
 	URL     string // the address of /mcp, over HTTP
 	Session string
 	Roots   bool         // whether a sessionless client declares roots
@@ -90,7 +90,7 @@ func TryHTTP(t testing.TB, by Transport, client, url string) (*Chat, error) {
 }
 
 // OnPipe begins a chat with a server: in is the server's input, out its output. It
-// returns an error when the server ends before it answers.
+// returns an error when the server does not answer the initialize request.
 func OnPipe(t testing.TB, by Transport, client string, in io.Writer, out *bufio.Reader) (*Chat, error) {
 	c := newChat(t, by, client)
 	c.in = in
@@ -195,7 +195,7 @@ func (c *Chat) Headers(message string) []string {
 }
 
 // Send sends a message and returns its answer. If no answer comes, the error wraps
-// [ErrGone]. On a pipe a message must be answered before the next.
+// [ErrGone]. On a pipe, a message must be answered before the next one is sent.
 func (c *Chat) Send(ctx context.Context, message string) (Answer, error) {
 	if c.in != nil {
 		go c.Write(message + "\n") // the pipe may have no buffer

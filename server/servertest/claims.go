@@ -18,14 +18,14 @@ import (
 // the step before it.
 const claimSteps = 9
 
-// Claims makes agents take, do and give back steps of one shared list, all at once. each is
+// Claims makes agents take, do and give back steps of one shared list at the same time. each is
 // the number of calls of each agent; the result is the number of all these calls. It checks
 // that the answers are linearizable: they could come from the same calls one after the
 // other, each at a moment between its start and its return (D5).
 //
-// The model is the list, which alone decides each answer: which step "next" is, who has a
-// step that another agent asks for, which step is ready when one is done, and what TaskList
-// answers. No agent leaves.
+// The model is the list alone, which decides every answer: the step that "next" means, the
+// agent that has a step, the step that is ready once another step is done, and the answer of
+// TaskList. No agent's chat ends.
 func Claims(t *testing.T, agents []*Chat, each int) int {
 	t.Helper()
 	first := agents[0]
@@ -35,7 +35,7 @@ func Claims(t *testing.T, agents []*Chat, each int) int {
 			first.Does("TaskUpdate", fmt.Sprintf(`{"taskId":"%d","addBlockedBy":["%d"]}`, n, n-1))
 		}
 	}
-	// A list would end when all its steps are done: agent 0 keeps one.
+	// Agent 0 keeps one more step open: a list would end when all its steps are done.
 	first.Does("TaskCreate", fmt.Sprintf(`{"subject":"Step %d"}`, claimSteps+1))
 	first.Does(claimOp{0, takeStep, claimSteps + 1}.call())
 	var mu sync.Mutex
@@ -53,7 +53,7 @@ func Claims(t *testing.T, agents []*Chat, each int) int {
 					t.Error(op, a.Raw, err)
 					return
 				}
-				answer, _, _ := strings.Cut(a.Text(), "\nAnother agent changed the list") // since the last call
+				answer, _, _ := strings.Cut(a.Text(), "\nAnother agent changed the list") // news, not checked
 				answer, _, _ = strings.Cut(answer, "\nBegun before what it waits for")
 				mu.Lock()
 				calls = append(calls, porcupine.Operation{ClientId: k, Input: op, Call: int64(called), Output: answer, Return: int64(time.Since(began))})
@@ -67,7 +67,7 @@ func Claims(t *testing.T, agents []*Chat, each int) int {
 		page := filepath.Join(os.TempDir(), "claims-not-linearizable.html")
 		t.Errorf("the calls are not linearizable: %s; see %s (%v)", got, page, porcupine.VisualizePath(claimModel(), info, page))
 	}
-	// The check must find a step that two agents got.
+	// If a refused claim had succeeded, so that two agents had one step, the check must fail.
 	n := slices.IndexFunc(calls, func(c porcupine.Operation) bool { return strings.Contains(c.Output.(string), " is taken by ") })
 	if n < 0 {
 		t.Fatal("no two agents asked for one step")

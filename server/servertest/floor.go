@@ -10,8 +10,8 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 )
 
-// Plan returns arguments of TodoWrite for a plan. The item with the index now is in
-// progress; items before it are completed, and items after it pending.
+// Plan returns arguments of TodoWrite for a plan. The item at the index "now" is in
+// progress; the items before it are completed, and those after it are pending.
 func Plan(items, now int) string {
 	out := make([]string, items)
 	for i := range out {

@@ -20,8 +20,8 @@ func Post(t testing.TB, url, body string, headers ...string) (int, http.Header, 
 	return status, header, data
 }
 
-// TryPost is [Post] with a body of any kind. It returns failures as errors and
-// can be used in other goroutines than the test's.
+// TryPost is [Post] with a body of any kind. It returns failures as errors, so that
+// goroutines other than the test's can use it.
 func TryPost(url string, body io.Reader, headers ...string) (int, http.Header, string, error) {
 	json := []string{"Content-Type", "application/json", "Accept", "application/json, text/event-stream"}
 	return try(http.MethodPost, url, body, append(json, headers...)...)
@@ -45,7 +45,7 @@ func try(method, url string, body io.Reader, headers ...string) (int, http.Heade
 		switch name, value := headers[i], headers[i+1]; name {
 		case "Host":
 			req.Host = value
-		case "Authorization": // there may be two
+		case "Authorization": // may come twice in a request
 			req.Header.Add(name, value)
 		default:
 			req.Header.Set(name, value)
@@ -110,8 +110,8 @@ func ModernCall(id any, tool, args string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%q,"arguments":%s,%s}}`, raw, tool, args, Meta)
 }
 
-// ModernHeaders returns the headers that a sessionless request needs; name is that of
-// the tool or prompt, or the resource's URI, or empty.
+// ModernHeaders returns the headers that a sessionless request needs; name is the name of
+// the tool or prompt, the URI of the resource, or empty.
 func ModernHeaders(method, name string) []string {
 	h := []string{"MCP-Protocol-Version", Modern, "Mcp-Method", method}
 	if name != "" {
@@ -131,7 +131,7 @@ func NewSession(t testing.TB, url, client string) string {
 	return id
 }
 
-// Todos returns arguments of TodoWrite and write_todos: one item for each text,
+// Todos returns arguments for TodoWrite or write_todos: one item for each text,
 // all with the same status.
 func Todos(status string, texts ...string) string {
 	var items []string

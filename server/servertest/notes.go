@@ -34,7 +34,7 @@ func (c *Chat) Subscribes(uris ...string) {
 	}
 }
 
-// Listens opens a stream of subscriptions/listen for resources, under a request id.
+// Listens subscribes to resources by a subscriptions/listen request with an id.
 func (c *Chat) Listens(id string, uris ...string) {
 	c.Helper()
 	raw, _ := json.Marshal(uris)
@@ -111,7 +111,7 @@ func (c *Chat) Updated() (uri, stream string) {
 	return m.Params.URI, m.Params.Meta.Stream
 }
 
-// Beacon is a list whose notifications mark a point among others. Its own chat changes it.
+// Beacon is a list whose notifications mark a point among other notifications. The list's own chat changes it.
 type Beacon struct {
 	chat    *Chat
 	URI     string
@@ -125,8 +125,8 @@ func (c *Chat) Beacon() *Beacon {
 	return &Beacon{chat: c, URI: "todo://lists/" + c.Current()}
 }
 
-// Before changes the beacon twice, and returns the other URIs of which a subscriber of the
-// beacon is notified until then. All writes before the call are notified by then.
+// Before changes the beacon twice, and returns the other URIs in c's notifications up to the
+// second change. By then, c has the notifications of all writes before the call.
 func (b *Beacon) Before(c *Chat) (uris []string) {
 	c.Helper()
 	for range 2 {

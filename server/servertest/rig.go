@@ -21,7 +21,7 @@ type Rig struct {
 	Store board.Store
 }
 
-// Over runs a test once for each of transports (all if none is given), each on a new memory store.
+// Over runs a test once for each of transports (all if none is given), each time on a new memory store.
 func Over(t *testing.T, run func(r *Rig), transports ...Transport) {
 	t.Helper()
 	for _, by := range someOrAll(transports) {
@@ -63,7 +63,7 @@ func File(t testing.TB, path string, keep ...board.Keep) *sqlite.Store {
 	return s
 }
 
-// Stores returns a new store in memory and one in a file, by name.
+// Stores returns a new store in memory and a new store in a SQLite file, by name.
 func Stores(t testing.TB) map[string]board.Store {
 	return map[string]board.Store{"memory": storetest.NewMemory(), "SQLite": File(t, filepath.Join(t.TempDir(), "todo.db"))}
 }
@@ -162,7 +162,7 @@ func (r *Rig) Load(list string) todo.Snapshot {
 	return s
 }
 
-// Subs returns the names of the sub-agents that have a list below a list.
+// Subs returns the names of the sub-agents that have a list below the given main list.
 func (r *Rig) Subs(list string) (agents []string) {
 	r.Helper()
 	subs, err := r.Store.Find(r.Context(), board.Query{Parent: list})
@@ -175,7 +175,7 @@ func (r *Rig) Subs(list string) (agents []string) {
 	return agents
 }
 
-// Write makes a write for a principal, on a board of its own, as another process would.
+// Write makes a write for a principal, on a new board, as another process would.
 func (r *Rig) Write(principal string, w board.Write) todo.Snapshot {
 	r.Helper()
 	return Write(r.T, r.Store, principal, w)
@@ -193,7 +193,7 @@ func Write(t testing.TB, store board.Store, principal string, w board.Write) tod
 	return out.After
 }
 
-// Edit makes an edit of a person, on a board of its own, as another process would.
+// Edit makes an edit of a person, on a new board, as another process would.
 func (r *Rig) Edit(list string, edit todo.Edit) {
 	r.Helper()
 	b := board.NewBoard(r.Store)

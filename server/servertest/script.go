@@ -16,11 +16,11 @@ import (
 //	a calls TOOL ARGUMENTS    calls any tool, with JSON or a plan in short form
 //	a asks METHOD PARAMS      sends any request; also: reads URI; resumes LIST; prompts NAME ARGUMENTS
 //	a opens PATH              gets a page of the chat's server
-//	a shows PLAN              checks that todo://list has a plan now
+//	a shows PLAN              checks that todo://list now has this plan
 //	message                   answers with the whole last answer as JSON
 //	let x = a                 sets $x to the id of the list of chat a; with "= list" to that of the
 //	                          last answer's list, with "= answer" to the last answer's text
-//	same LIST, another LIST   checks that the last answer is about a list, or about another one
+//	same LIST, another LIST   checks that the last answer is about LIST, or about a different list
 //	is LIST k=v; k=v          checks facts that the stage knows about a list
 type Script struct {
 	testing.TB
@@ -32,7 +32,7 @@ type Script struct {
 	stage Stage
 }
 
-// Stage is where a script is played.
+// Stage provides the servers and chats of a script.
 type Stage interface {
 	// Begin begins a chat with a name.
 	Begin(name string, options map[string]string) *Chat

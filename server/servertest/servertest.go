@@ -65,7 +65,7 @@ func Site(t testing.TB) (s *server.Server, url string) {
 	return s, Serve(t, s, nil).URL
 }
 
-// ServeOn is [Serve] on a listener, which it closes.
+// ServeOn is [Serve] on a listener, which is closed when the test ends.
 func ServeOn(t testing.TB, l net.Listener, s *server.Server, edit func(*edge.Config)) *httptest.Server {
 	t.Helper()
 	h := Handler(t, s, edit)
@@ -78,8 +78,8 @@ func ServeOn(t testing.TB, l net.Listener, s *server.Server, edit func(*edge.Con
 }
 
 // Handler returns the HTTP handler of a server, which the caller closes. edit, if not
-// nil, changes the configuration. A request may take a minute: on a busy machine a
-// request can succeed after a longer time than people wait.
+// nil, changes the configuration. A request may take a minute, longer than people would
+// wait: the test's machine may be busy.
 func Handler(t testing.TB, s *server.Server, edit func(*edge.Config)) *edge.Edge {
 	t.Helper()
 	c := edge.Config{Board: s.Board, Log: s.Log, Timeout: time.Minute}
@@ -97,12 +97,12 @@ func Apply(t testing.TB, lists board.Lists, w board.Write, change func(d *todo.D
 	return out.After
 }
 
-// In returns a write that begins a list of a conversation, or changes its current one.
+// In returns a write to a conversation's current list. The write begins a list if there is none, or all items are done.
 func In(conversation string) board.Write {
 	return board.Write{Target: board.Target{Conversation: board.Conversation{Key: conversation}, Append: true}}
 }
 
-// Says reports, as hooks of its host do, what the agent of a list does and what it asks.
+// Says reports the activity and the question of a list's agent, as hooks of the agent's host do.
 func Says(t testing.TB, lists board.Lists, list string, does todo.Doing, asks string) {
 	t.Helper()
 	s, err := lists.Load(t.Context(), list, 0)

@@ -108,7 +108,7 @@ func (f *Nth) Fail(n int, err error) {
 	f.left, f.err, f.method, f.list = n, err, "", ""
 }
 
-// Fault is the [Failing.Fault].
+// Fault is the function for [Failing.Fault].
 func (f *Nth) Fault(method, list string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -156,7 +156,7 @@ func (t slowTx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 	return t.Tx.Save(ctx, next)
 }
 
-// Grows returns a check that the heap has grown by at most a number of bytes since the call of Grows.
+// Grows returns a check that the heap has grown by at most the given number of bytes since Grows was called.
 func Grows(t testing.TB) (check func(what string, most int64)) {
 	before := heap()
 	return func(what string, most int64) {

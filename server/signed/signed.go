@@ -11,13 +11,13 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Key signs texts. It returns its secret, of 32 bytes or more, and must be safe for concurrent use.
+// Key signs texts with the secret that it returns, of 32 bytes or more. It must be safe for concurrent use.
 type Key func() []byte
 
 const maxLength = 4096 // bytes of the longest text that Open reads
 
-// Sign returns a value as a signed text of letters, digits, "-", "_" and a dot, valid only for the same purpose. It
-// panics for a value that cannot be JSON.
+// Sign returns a value as a signed text of letters, digits, "-", "_" and a dot, which [Key.Open] accepts only for the
+// same purpose. It panics if the value cannot be JSON.
 func (k Key) Sign(purpose string, value any) string {
 	data, err := json.Marshal(value) // "<" takes one byte here, but six in encoding/json
 	if err != nil {

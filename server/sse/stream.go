@@ -25,16 +25,16 @@ type Stream struct {
 	cancel   context.CancelFunc
 	done     sync.WaitGroup
 
-	Silence time.Duration // the longest silence while the server runs: two comments may be late
+	Silence time.Duration // the longest time without a write while the server runs: two comments may be late
 
 	mu      sync.Mutex // guards the response from the first event on
 	begun   bool       // the header was written
 	comment string     // the beginning of a comment
 }
 
-// Open returns a stream that writes to w from its first event on. At each interval keepAlive it calls mayGoOn, and
-// writes a comment. It ends with ctx, when a write fails, when mayGoOn returns false, or with [Stream.Close], which
-// must be called.
+// Open returns a stream that writes to w from its first event on. At each interval keepAlive it calls the function
+// mayGoOn, and writes a comment. It ends with ctx, when a write fails, when mayGoOn returns false, or with
+// [Stream.Close], which must be called.
 func Open(ctx context.Context, w http.ResponseWriter, keepAlive time.Duration, mayGoOn func(context.Context) bool) *Stream {
 	s := &Stream{response: w, control: http.NewResponseController(w), Silence: keepAlive * 5 / 2, comment: ": "}
 	s.ctx, s.cancel = context.WithCancel(ctx)
@@ -83,7 +83,7 @@ func (s *Stream) Send(events ...Event) error { return s.SendEncoded(Encode(event
 // Encode returns events as [Stream.SendEncoded] sends them.
 func Encode(events ...Event) []byte {
 	var b bytes.Buffer
-	data := json.NewEncoder(&b) // it ends with a line break
+	data := json.NewEncoder(&b) // ends each value with a line break
 	data.SetEscapeHTML(false)   // escaped HTML would be half as long again
 	for _, e := range events {
 		if e.ID != 0 {
@@ -128,7 +128,7 @@ func (s *Stream) Comment(text string) {
 	}
 }
 
-// keepAlive checks at each interval whether the stream may go on, until it ends.
+// keepAlive sends the comment "alive" at each interval until the stream ends. It cancels a stream that may not go on.
 func (s *Stream) keepAlive(interval time.Duration, mayGoOn func(context.Context) bool) {
 	for tick := time.Tick(interval); ; {
 		select {
@@ -159,8 +159,8 @@ type shared[V any] struct {
 	value V
 }
 
-// Get returns the value of a key, which must not be changed. It calls read unless the value is in use. After an error
-// the next caller reads again.
+// Get returns the value of a key, which must not be changed. It calls the function read unless some stream still uses
+// the value. After an error the next caller reads again.
 func (s *Shared[K, V]) Get(ctx context.Context, key K, read func() (V, error)) (*V, error) {
 	v := s.get(key)
 	v.mu.Lock()
@@ -168,7 +168,7 @@ func (s *Shared[K, V]) Get(ctx context.Context, key K, read func() (V, error)) (
 	if v.made {
 		return &v.value, nil
 	}
-	err := ctx.Err() // it may have ended during earlier reads that failed
+	err := ctx.Err() // ctx may have ended during failed reads of other callers
 	if err == nil {
 		v.value, err = read()
 	}
@@ -197,7 +197,7 @@ func (s *Shared[K, V]) get(key K) *shared[V] {
 // Events are encoded events by key.
 type Events[K comparable] struct{ Shared[K, []byte] }
 
-// Send sends the events of a key on a stream, as [Stream.Send] does. events must return the same for the same key.
+// Send sends the events of a key on a stream, as [Stream.Send] does. events must return the same for a key each time.
 func (s *Events[K]) Send(stream *Stream, key K, events func() []Event) error {
 	data, err := s.Get(stream.ctx, key, func() ([]byte, error) { return Encode(events()...), nil })
 	if err != nil {

@@ -66,7 +66,7 @@ func TestStalledReader(t *testing.T) {
 		for i := range texts {
 			texts[i] = fmt.Sprintf("%d %d %s", n, i, strings.Repeat("x", 1000))
 		}
-		texts[0] = "The same" // it stays one list
+		texts[0] = "The same" // so that all writes are of one list
 		servertest.Is(t, "a write", 200, "updated")(
 			servertest.Post(t, web.URL+"/mcp", servertest.Call(n, "write_todos", servertest.Todos("pending", texts...)), "Mcp-Session-Id", id))
 	}
@@ -83,5 +83,5 @@ func TestStalledReader(t *testing.T) {
 	if _, err := io.Copy(io.Discard, reader); err != nil && !strings.Contains(err.Error(), "reset") {
 		t.Errorf("61: the stalled stream is not closed: %v", err)
 	}
-	grew("12", 64<<20) // about 15 MB of it is the store's history
+	grew("12", 64<<20) // about 15 MB of this is the store's history
 }

@@ -26,14 +26,14 @@ import (
 // Serve serves one client until its input ends, its output is closed, or ctx ends. It still handles and answers the
 // messages that came before the end. Streams of subscriptions/listen run beside other messages.
 //
-// After the end it waits for these answers while at least one is written in each StopTimeout of the server; once ctx
-// has ended, for one StopTimeout at most. Then it cuts off the call in progress, drops messages that are not handled,
-// and returns within a second (BAD-INPUT 58 and 68).
+// After the end it waits for these answers until the server's StopTimeout passes without one; once ctx has ended, for
+// one StopTimeout at most. Then it cuts off the call in progress, drops messages that are not handled, and returns
+// within a second (BAD-INPUT 58 and 68).
 //
 // mcp-go's stdio transport is not used: it applies pipelined calls out of order, loses answers at the end of input,
 // accepts lines of any length and has one global session.
 //
-// A goroutine may outlive Serve: one whose read of the input, or write to a client that never reads, does not return.
+// A goroutine may outlive Serve if its read of the input, or its write to a client that never reads, does not return.
 func Serve(ctx context.Context, s *server.Server, from io.Reader, out io.Writer) {
 	ctx, hangUp := context.WithCancel(ctx)
 	defer hangUp()
@@ -83,7 +83,7 @@ func Serve(ctx context.Context, s *server.Server, from io.Reader, out io.Writer)
 
 type transport struct {
 	server  *server.Server
-	peer    server.Peer     // the client, with what it said of itself so far
+	peer    server.Peer     // the client, as it has introduced itself so far
 	calls   context.Context // for everything but streams
 	streams context.Context
 	open    sync.WaitGroup // streams: the session's notifications, subscriptions/listen
@@ -94,7 +94,7 @@ type transport struct {
 	hangUp  func()       // ends the context of Serve
 	written atomic.Int64 // messages written
 
-	hasRoots bool // the client declared roots, and roots/list was not sent
+	hasRoots bool // the client declared roots, and roots/list is not sent yet
 }
 
 const (
@@ -120,7 +120,7 @@ func (t *transport) read(ctx context.Context, from io.Reader, messages chan<- me
 			m, refusal := jsonrpc.Read(line)
 			select {
 			case messages <- message{m, refusal}:
-			case <-t.calls.Done(): // nobody handles it
+			case <-t.calls.Done(): // nobody handles the message
 				return
 			}
 		}
@@ -201,7 +201,7 @@ func (t *transport) takeRoots(response []byte) {
 }
 
 // listen starts a goroutine that serves a stream of subscriptions/listen. It returns after the stream's first message,
-// the acknowledgement: so the stream reports what later messages change.
+// its acknowledgement or refusal: so the stream reports the changes by later messages.
 func (t *transport) listen(m jsonrpc.Message) {
 	ctx, end := context.WithCancel(t.streams)
 	id, peer := jsonrpc.RequestID(m.ID), t.peer

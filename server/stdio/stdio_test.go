@@ -20,10 +20,9 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/stdio"
 )
 
-// Calls sent without waiting for answers are applied in the order in which they were sent
-// (V8; docs/spec/protocol.md: mcp-go's own stdio runs calls on five workers), and at the
-// end of input every one is answered before the server ends, even the last one without a
-// line break (mcp-go loses queued answers).
+// Calls sent without waiting for answers are applied in the order in which they were sent (V8; docs/spec/protocol.md:
+// mcp-go's own stdio runs calls on five workers), and at the end of input each call is answered before the server ends,
+// even a last call without a line break (mcp-go loses queued answers).
 func TestStdioKeepsOrderAndAnswersBeforeTheEnd(t *testing.T) {
 	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
 	const n = 200
@@ -70,7 +69,7 @@ func TestEmptyArraysAndOtherTypes(t *testing.T) {
 	modern := func(capabilities string) string {
 		return `"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},"io.modelcontextprotocol/clientCapabilities":` + capabilities + `}}`
 	}
-	for request, want := range map[string]string{ // empty: it is answered
+	for request, want := range map[string]string{ // empty: the request is not refused
 		initialize(`"capabilities":[],` + info):                                            "",
 		initialize(`"capabilities":{"experimental":[ ],"sampling":[],"roots":[]},` + info): "",
 		modern(`[]`):                "",
@@ -105,7 +104,7 @@ func TestEmptyArraysAndOtherTypes(t *testing.T) {
 }
 
 // BAD-INPUT 21: an integer is a valid id in every form, such as 7.0. Clients whose numbers are all floats would
-// otherwise wait for its answer for ever.
+// otherwise wait for the answer for ever.
 func TestWholeNumbersAsIDs(t *testing.T) {
 	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
 	for id, want := range map[string]string{
@@ -201,9 +200,9 @@ func TestStdioClosedOut(t *testing.T) {
 	}
 }
 
-// Both eras of the protocol work on one pipe, on one list (docs/spec/protocol.md: mcp-go serves both without an
-// option). A client may unsubscribe in one and listen in the other. A cancellation ends the stream, and the request
-// that began it is answered.
+// Both eras of the protocol work on one pipe, and change one list (docs/spec/protocol.md: mcp-go serves both without an
+// option). A client may unsubscribe in one era and listen in the other. A cancellation ends a stream, and its request
+// is then answered.
 func TestStdioSubscriptions(t *testing.T) {
 	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
 	go p.Send(servertest.ModernCall(0, "TodoWrite", servertest.Todos("pending", "Before")), servertest.Initialize(1, "tester"),
@@ -339,7 +338,7 @@ func TestStdioEndsUnread(t *testing.T) {
 					input += servertest.Call(i, "TodoWrite", servertest.Todos("pending", "Step", "Next", fmt.Sprint("Revision ", i))) + "\n"
 				}
 				checktest.Must(io.WriteString(p.In, input))(t)
-				checktest.Must(calls.Next(t.Context()))(t) // all are read with the first
+				checktest.Must(calls.Next(t.Context()))(t) // all calls are read with the first
 				end(p)
 				began := time.Now()
 				checktest.Check(t, <-p.Done)

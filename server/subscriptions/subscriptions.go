@@ -38,8 +38,8 @@ const (
 // Config configures a [Hub]. Board is required.
 type Config struct {
 	Board *board.Board
-	// Max is how many subscriptions a session or stream may have; 0 means 100. MaxAll is the limit for all together; 0
-	// means 10,000 (BAD-INPUT 64).
+	// Max is how many subscriptions a session or stream may have; 0 means 100. MaxAll is the limit for all of them
+	// together; 0 means 10,000 (BAD-INPUT 64).
 	Max, MaxAll int
 }
 
@@ -47,7 +47,7 @@ type Config struct {
 type Client struct {
 	board.Identity
 	Session      string             // identifies the session, or the stream of subscriptions/listen
-	Conversation board.Conversation // whose list is todo://list; for a session, the one that subscribed last
+	Conversation board.Conversation // its list is todo://list; in a session: the last that subscribed to it
 	Listen       json.RawMessage    // the id of the request subscriptions/listen; nil for a session
 }
 
@@ -63,8 +63,8 @@ type Hub struct {
 
 type subscriber struct {
 	Client
-	wants  map[string]bool // by URI, whether to notify the client; for [Current] only if the list's Seq is not seen
-	seen   int64           // the Seq of the current list when it was last read; 0 for none, -1 to notify of any
+	wants  map[string]bool // key: URI; true: notify the client, of [Current] only if its Seq differs from seen
+	seen   int64           // Seq of the current list when last read; 0: there was no list, -1: notify anyway
 	stream *Stream         // nil while none is open
 	ended  time.Time       // when the last stream ended
 	wake   chan struct{}   // has an element when its stream has something to do
@@ -103,8 +103,8 @@ func (s *subscriber) notify(uris ...string) {
 	}
 }
 
-// Subscribe adds a resource to a client's subscriptions, or returns why it is refused. The client is notified of
-// later changes.
+// Subscribe adds a resource to a client's subscriptions, or returns why the subscription is refused. The client is
+// notified of later changes.
 func (r *Hub) Subscribe(ctx context.Context, c Client, uri string) error {
 	id, one := strings.CutPrefix(uri, One)
 	if uri != Current && uri != All && (!one || id == "" || len(uri) > maxURI) {
@@ -125,7 +125,7 @@ func (r *Hub) Subscribe(ctx context.Context, c Client, uri string) error {
 	return err
 }
 
-// Unsubscribe removes a resource of a session or stream. With an empty uri it removes all, and ends the stream.
+// Unsubscribe removes a session's or stream's subscription to a resource; with an empty uri all, and ends the stream.
 func (r *Hub) Unsubscribe(session, uri string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -142,7 +142,7 @@ func (r *Hub) add(c Client, uri string) (stream *Stream, isNew bool, err error) 
 	defer r.mu.Unlock()
 	one, all, theirs, share := r.clients[c.Session], 0, 0, max(1, r.MaxAll/2)
 	if one != nil && (uri != Current || one.Conversation.Key == c.Conversation.Key) {
-		if _, isKnown := one.wants[uri]; isKnown { // one message may name it a thousand times
+		if _, isKnown := one.wants[uri]; isKnown { // one message may name a resource a thousand times
 			return nil, false, nil
 		}
 	}
@@ -179,8 +179,8 @@ func (r *Hub) subscriber(c Client) *subscriber {
 	return r.clients[c.Session]
 }
 
-// remove removes a client's subscriptions to each URI for which the function returns true. It also removes a client
-// that is left without subscriptions and stream. The caller must hold mu.
+// remove removes a client's subscriptions to each URI that the function argument accepts. It also removes a client that
+// is left without subscriptions and stream. The caller must hold mu.
 func (r *Hub) remove(session string, which func(uri string) bool) {
 	sub := r.clients[session]
 	if sub == nil {
@@ -270,8 +270,8 @@ func (s *Stream) beginToWatch() {
 	})
 }
 
-// due returns the URIs that the client is to be notified of now. [Current] is among them only if the list has changed
-// since it was last read, or cannot be read.
+// due returns the URIs that the client is to be notified of now. [Current] is among them only if the current list has
+// changed since it was last read, or cannot be read.
 func (s *Stream) due() (uris []string) {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
@@ -282,7 +282,7 @@ func (s *Stream) due() (uris []string) {
 		seq, err := s.hub.current(s.ctx, client)
 		s.hub.mu.Lock()
 		if s.ctx.Err() != nil {
-			return nil // the next stream sends them
+			return nil // the next stream sends the notifications
 		}
 		if err != nil || seq != s.sub.seen {
 			uris = append(uris, Current)

@@ -117,7 +117,7 @@ func TestACurrentListThatCannotBeRead(t *testing.T) {
 	})
 }
 
-// What an agent does may archive a list without a revision: the client is notified of that too.
+// An agent's event, here that it rests, may archive a list without a revision: the client is notified of it too.
 func TestWhatAgentsDoIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, who := newHub(t, storetest.NewMemory(), 4, 20), board.Conversation{Key: "chat:a"}

@@ -1,4 +1,4 @@
-// Package web assembles what is served over HTTP: MCP, the API for front ends and the panel.
+// Package web assembles the HTTP server: MCP, the API for front ends, hook events and the panel.
 package web
 
 import (
@@ -26,9 +26,9 @@ func New(s *server.Server, c edge.Config) *edge.Edge {
 	return e
 }
 
-// takeEvents returns the handler of hook events, which a host posts itself or by `todo-mcp hook --server`. It applies
-// an event to the lists of its sender. It answers in the host's form of JSON, with texts in the language, and with {}
-// if there is nothing to tell the agent. With ?finish the end of a turn is refused while items are open.
+// takeEvents returns the handler of hook events, which a host posts itself or through `todo-mcp hook --server`. The
+// handler applies an event to its sender's lists. It answers in the host's form of JSON, in the given language, and
+// with {} if there is nothing to tell the agent. With ?finish the end of a turn is refused while items are open.
 func takeEvents(language string) edge.Handler {
 	return func(w http.ResponseWriter, r *edge.Request) error {
 		if r.ReadOnly {
@@ -48,7 +48,7 @@ func takeEvents(language string) edge.Handler {
 		case errors.Is(err, hook.ErrNotUnderstood):
 			return edge.BadRequest("%v", err)
 		case err != nil && !errors.Is(err, hook.ErrNotNeeded):
-			return cmp.Or(errors.Unwrap(err), err) // without the sender's names of event and tool
+			return cmp.Or(errors.Unwrap(err), err) // without the sender's names for event and tool
 		case told == "":
 			return edge.WriteJSON(w, http.StatusOK, struct{}{})
 		}

@@ -30,9 +30,9 @@ func event(name, more string) string {
 
 const todoWrite = `,"tool_name":"TodoWrite","tool_input":{"todos":[{"content":"Write","status":"in_progress","activeForm":"Writing"}]}`
 
-// A host posts its events to the server that its agent calls. The list then has its folder, a list of the host's own
-// tool is on the board, a person's change is in one answer only, and with ?finish a turn cannot end while items are
-// open.
+// A host posts its events to the server that its agent calls. The agent's list then has the event's folder, a list of
+// the host's own tool is on the board, a person's change is in one answer only, and with ?finish a turn cannot end
+// while items are open.
 func TestHookOverHTTP(t *testing.T) {
 	s, url := servertest.Site(t)
 	post := func(path, event, want string) {
@@ -236,8 +236,7 @@ func newSite(t *testing.T, first, second todo.Item, name string) *site {
 	return s
 }
 
-// recorder records an answer and ends its request when it is flushed: then it is a
-// stream that stays open.
+// recorder records an answer. A flush ends the request: only streams are flushed, and a stream would stay open.
 type recorder struct {
 	*httptest.ResponseRecorder
 	end context.CancelFunc
@@ -266,8 +265,8 @@ func (s *site) newest(t *testing.T) todo.Snapshot {
 
 func pending(id, text string) todo.Item { return todo.Item{ID: id, Text: text, Status: todo.Pending} }
 
-// Any address, query, cookie and Last-Event-ID is answered, never as the server's
-// own failure, and reading changes nothing.
+// Any address, query, cookie and Last-Event-ID is answered, never with a failure of the server, and reading changes
+// nothing.
 func FuzzGet(f *testing.F) {
 	for _, path := range []string{"/", "/lists/LIST", "/lists/LIST.md", "/lists/LIST/edit", "/lists/..%2f", "/api/lists", "/api/lists/LIST", "/api/lists/LIST/history",
 		"/api/workspace", "/api/events", "/api/stream", "/panel/events", "/livez", "/readyz", "//x", "/lists/\x00", "/mcp"} {
@@ -312,8 +311,8 @@ func checkHeader(t *testing.T, w recorder) {
 	}
 }
 
-// No text in a list can add an element, an attribute or a script to a page: it adds no character that has a meaning in
-// HTML (BAD-INPUT 37). Bold and code, which the panel draws, are elements without an attribute.
+// No text in a list can add an element, an attribute or a script to a page: the page has as many <, > and quotes as
+// with a plain text (BAD-INPUT 37). The panel's own elements for bold and code do not count.
 func FuzzPages(f *testing.F) {
 	marks := strings.NewReplacer("<code>", "", "</code>", "", "<strong>", "", "</strong>", "")
 	for _, text := range []string{"<script>alert(1)</script>", `" onmouseover="x`, "' autofocus onfocus='x", "<!--", "]]>", "javascript:alert(1)", "&lt;b&gt;", "</textarea><b>", "\u202e\x1b[2J", "`${x}`"} {

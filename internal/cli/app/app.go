@@ -1,4 +1,4 @@
-// Package app is what all commands share: settings, the open store, the search for a list, and the terminal.
+// Package app has the parts that all commands share: settings, the open store, the search for a list, and the terminal.
 package app
 
 import (
@@ -28,7 +28,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
-// App is what a command runs with: its name, its environment and its settings.
+// App has the name, the environment and the settings of a running command.
 type App struct {
 	Env
 	*Settings
@@ -102,7 +102,7 @@ func (a *App) Colour() bool {
 	return TerminalWidth(a.Stdout) > 0 && a.Getenv("NO_COLOR") == "" && a.Getenv("TERM") != "dumb"
 }
 
-// Confirm returns an error unless yes is true or the user answers yes in the terminal.
+// Confirm returns an error unless the flag --yes is set or the user answers yes in the terminal.
 func (a *App) Confirm(ctx context.Context, question string, yes bool) error {
 	if yes {
 		return nil
@@ -158,7 +158,7 @@ func (a *App) Say(format string, args ...any) error {
 	return err
 }
 
-// PrintJSON prints a value as JSON, safe to show in a terminal (BAD-INPUT 80). Without an indent it is one line.
+// PrintJSON prints a value as JSON, safe to show in a terminal (BAD-INPUT 80). An empty indent gives one line.
 func PrintJSON(w io.Writer, v any, indent string) error {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)

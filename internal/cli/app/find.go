@@ -14,10 +14,10 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// maxRecentLists limits the lists that are read to choose one, most recently changed first.
+// maxRecentLists is how many lists, the most recently changed, are candidates if the user names no list.
 const maxRecentLists = 50
 
-// OnList calls do with the list that a command is about, see [App.FindList], and notes that a person looked at it.
+// OnList finds a command's list, see [App.FindList], notes that a person looked at the list, and calls the function do.
 func (a *App) OnList(ctx context.Context, args []string, o NamedOptions, do func(board.Lists, todo.Snapshot) error) error {
 	return a.OnLists(func(lists board.Lists) error {
 		list, err := a.FindList(ctx, lists, args, o)
@@ -54,7 +54,7 @@ func (a *App) FindList(ctx context.Context, lists board.Lists, args []string, o 
 	return Foremost(ctx, lists, all)
 }
 
-// OfFolder returns the foremost list of a folder, else of the nearest folder above that has one. skip excludes lists.
+// OfFolder returns the foremost list that skip does not exclude, of a folder or of the nearest parent with such a list.
 func OfFolder(ctx context.Context, lists board.Lists, folder string, skip func(todo.Snapshot) bool) (todo.Snapshot, error) {
 	for {
 		found, err := lists.Find(ctx, board.Query{Workspace: &folder, Limit: maxRecentLists})
@@ -70,9 +70,9 @@ func OfFolder(ctx context.Context, lists board.Lists, folder string, skip func(t
 	}
 }
 
-// Foremost returns the list that a person who names no list most likely means. It prefers lists that an agent works on,
-// then lists not archived; among each, open lists come first, then the order in found. Only main lists are candidates.
-// It returns the zero snapshot if found has none.
+// Foremost returns the list that a person who names no list most likely means: a main list with an agent present, else
+// one that is not archived, else any. At each of these steps an open list wins, else the first in the order of found.
+// Foremost returns the zero snapshot if found has no lists.
 func Foremost(ctx context.Context, lists board.Lists, found []todo.Snapshot) (todo.Snapshot, error) {
 	states, err := lists.States(ctx, found...)
 	groups := account.Groups(found, states)
@@ -125,7 +125,7 @@ func (a *App) NamedAll(ctx context.Context, lists board.Lists, args []string, o 
 	return found, nil
 }
 
-// Named returns the newest snapshot of the list that [render.Named] finds. If o is not zero, it may be an excerpt.
+// Named returns the newest snapshot of the list that [render.Named] finds; it may be an excerpt if o is not zero.
 func (a *App) Named(ctx context.Context, lists board.Lists, wanted string, o NamedOptions) (todo.Snapshot, error) {
 	isDamaged := false
 	if !o.Deleted { // a full id needs no search through all lists

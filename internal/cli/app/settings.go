@@ -49,7 +49,7 @@ type Settings struct {
 	SignIn                           struct { // who may use a server over HTTP
 		Tokens, Issuer, Audience, TenantClaim, ClientID, ClientSecret string
 	}
-	Notify   notify.Config // who is sent notices of lists; the fields that only a running server knows are not set
+	Notify   notify.Config // the receivers of notices of lists; fields that only a running server knows are not set
 	Operator struct {      // for people who run a server for others
 		Addr, Audit string
 		Drain       time.Duration
@@ -70,10 +70,10 @@ const (
 	StoreGroup
 	KeepGroup     // of commands that write
 	AddressGroup  // where a server listens
-	HTTPGroup     // how clients reach it, and limits
+	HTTPGroup     // how clients reach a server, and limits
 	TokenGroup    // sign-in by tokens
 	SignInGroup   // sign-in by an issuer
-	OperatorGroup // of `serve` alone
+	OperatorGroup // for the operators of `serve`
 	NotifyGroup
 )
 
@@ -132,10 +132,10 @@ func NewSettings() *Settings {
 	return s
 }
 
-// listRows are the settings for lists and the store.
+// listRows returns the settings for lists and the store.
 func (s *Settings) listRows() []*Setting {
 	return []*Setting{
-		{StoreGroup, "store", "", secret(checked(&s.Store, "STORE", checkStore)), // checkStore only hides the password
+		{StoreGroup, "store", "", secret(checked(&s.Store, "STORE", checkStore)), // its errors hide only the password
 			"where lists are kept: memory, sqlite:PATH or postgres://USER@HOST/DATABASE; empty is a file in the state directory"},
 		{StoreGroup, "archive-after", "24", number(&s.Archive, "HOURS", time.Hour, 0, 1_000_000),
 			"how many hours after its last change a settled list counts as archived, and an open one after two weeks; 0 is never"},
@@ -154,7 +154,7 @@ func (s *Settings) listRows() []*Setting {
 	}
 }
 
-// toolRows are the settings for tools and what a server offers.
+// toolRows returns the settings for tools and other offers of a server.
 func (s *Settings) toolRows() []*Setting {
 	defaults := tools.Defaults()
 	return []*Setting{
@@ -182,7 +182,7 @@ func (s *Settings) toolRows() []*Setting {
 	}
 }
 
-// httpRows are the settings for HTTP, sign-in and notices.
+// httpRows returns the settings for HTTP, sign-in and notices.
 func (s *Settings) httpRows() []*Setting {
 	in := &s.SignIn
 	return []*Setting{
@@ -226,7 +226,7 @@ func (s *Settings) httpRows() []*Setting {
 	}
 }
 
-// maxShown is how much of a bad line or value an error shows, in characters.
+// maxShown is how many characters of a bad line or value an error shows.
 const maxShown = 100
 
 // Collect fills each setting from its flag, else from a variable that is not empty, the config file or the default. The
@@ -291,7 +291,7 @@ func (s *Settings) readConfig(mustExist bool) (map[string]string, error) {
 	return values, nil
 }
 
-// configFile returns the default path of the config file, or "" when the environment has no home directory.
+// configFile returns the default path of the config file, or "" without XDG_CONFIG_HOME, APPDATA and HOME.
 func configFile(getenv func(string) string) string {
 	base := cmp.Or(getenv("XDG_CONFIG_HOME"), getenv("APPDATA"))
 	if home := getenv("HOME"); base == "" && home != "" {
@@ -308,7 +308,7 @@ type kind struct {
 	Placeholder string             // stands for the value in help; "bool": the flag alone means true
 	Secret      bool               // errors do not quote the value
 	Many        bool               // words with commas between them; the flag may be repeated
-	Value, From string             // as the user wrote it, from "flag", "environment" or the config file; empty for the default
+	Value, From string             // the user's text; "flag", "environment" or the config file's path, empty by default
 	set         func(string) error // parses a value and stores it; the error says what is allowed
 }
 
@@ -413,7 +413,7 @@ func checkAddress(text string) error {
 }
 
 // checkURL returns nil for an https URL without user, query and fragment. http is allowed only for this machine: on a
-// network, others could read it and answer in its place.
+// network, others could read the requests and answer for the server.
 func checkURL(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {

@@ -42,12 +42,12 @@ func (a *App) Open() (st *store.Opened, b *board.Board, done func(), err error) 
 	}, nil
 }
 
-// OnLists calls do with the lists of all principals, see [App.OnStore].
+// OnLists calls the function do with the lists of all principals, see [App.OnStore].
 func (a *App) OnLists(do func(board.Lists) error) error {
 	return a.OnStore(func(_ *store.Opened, b *board.Board) error { return do(b.Everyone()) })
 }
 
-// OnStore opens the store for do. It fails if the store cannot be read in time: another program may have it locked.
+// OnStore opens the store and calls the function do. It fails if the store cannot be read in time, as when locked.
 func (a *App) OnStore(do func(*store.Opened, *board.Board) error) error {
 	st, b, done, err := a.Open()
 	if err != nil {
@@ -68,7 +68,7 @@ func IsReadable(lists board.Lists, within time.Duration) error {
 	return err
 }
 
-// Filling returns a warning if a store of so many bytes is more than fillsAt percent full; else "".
+// Filling returns a warning if a store of the given size is at least fillsAt percent full; else "".
 func (a *App) Filling(bytes int64) string {
 	if a.Keep.Bytes <= 0 || bytes < a.Keep.Bytes/100*fillsAt {
 		return ""
@@ -112,8 +112,8 @@ func (a *App) OpenStore() (*store.Opened, error) {
 	return st, nil
 }
 
-// CheckThere returns an error if there is neither the store's file nor its spool of hook events: else a mistyped path
-// would pass for an empty store.
+// CheckThere returns an error if neither the store's file nor its spool of hook events exists, so that a mistyped path
+// does not look like an empty store.
 func (a *App) CheckThere() error {
 	place, err := a.Place()
 	if err != nil || place.File == "" {
@@ -155,7 +155,7 @@ func (a *App) FollowSessions(ctx context.Context, lists board.Lists) (stop func(
 	return func() { cancel(); work.Wait() }
 }
 
-// audited returns a store that logs saves and purges to --audit-log, or st itself if that is not set.
+// audited returns a store that logs saves and purges to --audit-log, or st itself without that setting.
 func (a *App) audited(st board.Store) board.Store {
 	if a.Operator.Audit == "" {
 		return st

@@ -1,4 +1,4 @@
-// Package change has the commands that change lists: by a [todo.Edit] as the panel does, but for TodoWrite and purges.
+// Package change has the commands that change lists. All but TodoWrite and purges use a [todo.Edit], as the panel does.
 package change
 
 import (
@@ -42,7 +42,7 @@ func Rename(ctx context.Context, a *app.App, args []string) error {
 	return forLists(ctx, a, args[:1], app.NamedOptions{}, rename)
 }
 
-// Delete deletes lists, brings lists back that were deleted within a day, or purges lists.
+// Delete deletes lists, brings back lists deleted within a day, or purges lists.
 func Delete(fs *flag.FlagSet) app.Run {
 	undo := fs.Bool("undo", false, "bring them back, within a day")
 	purges := fs.Bool("purge", false, "delete them at once and for good; asks first")
@@ -68,7 +68,7 @@ func Delete(fs *flag.FlagSet) app.Run {
 // edited changes a list and updates l. It returns a format string for the list's title and its id.
 type edited func(ctx context.Context, lists board.Lists, l *todo.Snapshot) (words string, err error)
 
-// edit returns a function that makes an edit. The function returns words, or "was so already" if nothing changed.
+// edit returns a function that makes an edit and returns the text in words, or "was so already" if nothing changed.
 func edit(a *app.App, e todo.Edit, words string) edited {
 	return func(ctx context.Context, lists board.Lists, l *todo.Snapshot) (string, error) {
 		out, err := lists.Edit(ctx, l.List.ID, e, app.CommandLine(a.Command))
@@ -98,7 +98,7 @@ func purge(ctx context.Context, a *app.App, lists board.Lists, l *todo.Snapshot,
 	return err
 }
 
-// forLists calls do for each list that args name, and prints do's words. If any list is not found, do is not called.
+// forLists calls the function do for each list in args and prints the result. If a list is not found, it does nothing.
 func forLists(ctx context.Context, a *app.App, args []string, o app.NamedOptions, do edited) error {
 	return a.OnLists(func(lists board.Lists) error {
 		found, err := a.NamedAll(ctx, lists, args, o)
@@ -149,8 +149,8 @@ func Edit(ctx context.Context, a *app.App, args []string) error {
 	})
 }
 
-// InEditor opens a list in the user's editor as a task list and calls apply with the edit, if there is one. The
-// edit is merged with what agents wrote meanwhile. After an error the typed text stays in a file.
+// InEditor opens a list in the user's editor as a task list and calls the function apply with the edit if the text
+// changed. The edit is merged with writes of agents meanwhile. After an error the typed text stays in a file.
 func InEditor(ctx context.Context, a *app.App, list todo.Snapshot, apply func(todo.Edit) error) error {
 	if list.List.Mirrored {
 		return todo.ErrMirrored
@@ -219,7 +219,7 @@ const editHelp = `
      you reword it. -->
 `
 
-// formatEditable returns a task line for each item of a list, then for each in Later, then editHelp.
+// formatEditable returns a task line for each item of a list, then for each item in its Later, then editHelp.
 func formatEditable(list todo.Snapshot) string {
 	var b strings.Builder
 	for _, i := range list.Items {
@@ -234,7 +234,7 @@ func formatEditable(list todo.Snapshot) string {
 // taskLine matches a task: marker, text, item id, and text after the id.
 var taskLine = regexp.MustCompile(`^\s*[-*+] (\[.\]) (.*?)\s*(?:<!-- ?#?([0-9]+) ?-->([^<]*))?$`)
 
-// comment matches an HTML comment that begins a line, such as editHelp. A comment with an item's id ends a line.
+// comment matches an HTML comment that begins a line, such as editHelp, but not an item's id at the end of a line.
 var comment = regexp.MustCompile(`(?ms)^<!--.*?-->`)
 
 // parseEdited parses a text from the editor into lines, and texts for the end of the agent's turn. An error names a line.
@@ -270,7 +270,7 @@ func parseEdited(text string) (lines []todo.Line, later []string, err error) {
 	return lines, later, nil
 }
 
-// editFile runs the user's editor on a temporary file with a text. It returns the path even with an error; "" for none.
+// editFile runs the user's editor on a temporary file with a text. It returns the path even with an error; "" if none.
 func editFile(ctx context.Context, a *app.App, text string) (path string, err error) {
 	command, err := editor(a)
 	if err != nil {

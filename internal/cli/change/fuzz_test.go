@@ -10,8 +10,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// A text from the editor is refused with a printable error, or gives items that can be stored and that the editor gets
-// and returns unchanged the next time.
+// A text from the editor is refused with a printable error, or gives items that can be stored. Opened in the editor
+// again and left as they are, these items stay the same.
 func FuzzEdited(f *testing.F) {
 	sample := formatEditable(todo.Snapshot{Items: []todo.Item{{ID: "1", Text: "A <!--2-->", Status: todo.Blocked}, {ID: "2", Text: "- [x] B", Status: todo.Failed}}})
 	for _, text := range []string{sample, "- [ ] a\n* [>] b <!-- #7 -->\r\n+ [-] c<!--99999999999999999999-->", "<!--\n- [ ] hidden\n-->\n- [x] seen", "- [ ] a <!--1--> and more", "- [ ] \x1b[2J", "- [é] x", "- [+] a <!--1-->", "no task", ""} {
@@ -58,7 +58,7 @@ func TestTypedBehindNumber(t *testing.T) {
 	}
 }
 
-// Texts for the end of the turn follow the items in the editor; those edited there replace them.
+// In the editor, texts for the end of the turn follow the items; the edited texts replace the list's texts.
 func TestLaterInTheEditor(t *testing.T) {
 	list := todo.Snapshot{Revision: 3, Items: []todo.Item{{ID: "1", Text: "A", Status: todo.Pending}}, Later: []todo.Item{{ID: "later-1", Text: "X", Status: todo.Pending}}}
 	text := formatEditable(list)

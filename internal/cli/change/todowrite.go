@@ -91,7 +91,7 @@ func todoWriteJSON(a *app.App, args []string) ([]byte, error) {
 // commandLasts is how long an agent counts as present after it ran the command TodoWrite.
 const commandLasts = 30 * time.Minute
 
-// todoWriteTo returns the write to the list of --list or TODO_LIST, else of the folder (docs/spec/variants.md C3).
+// todoWriteTo returns the write to the list of --list or TODO_LIST, else to the folder's (docs/spec/variants.md C3).
 func todoWriteTo(a *app.App, call *tools.Call) board.Write {
 	writer, folder := todo.Writer{Client: "command line", Variant: "TodoWrite"}, app.Absolute("")
 	w := board.Write{Writer: writer, Change: call.Change, Title: call.Title, Target: call.Target}
@@ -102,7 +102,7 @@ func todoWriteTo(a *app.App, call *tools.Call) board.Write {
 	return w
 }
 
-// toolFailure returns err with the text that the tool returns to models, and the usage line if the JSON is not valid.
+// toolFailure replaces err by a [Refusal] with the tool's text for models, and the usage line if the JSON is not valid.
 func toolFailure(tool *tools.Tool, err error) error {
 	result, ok := tool.Failure(err)
 	switch {

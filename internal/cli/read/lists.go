@@ -95,8 +95,8 @@ func (o listsOptions) show(ctx context.Context, a *app.App, lists board.Lists) e
 	return err
 }
 
-// read returns all lists, and by list id the place at which a list has the searched text. It reads even lists that are
-// not shown: archived lists are counted, and the state of a list depends on the lists of its sub-agents.
+// read returns all lists, and by list id the place of the searched text in a list. It also reads lists that are not
+// shown: archived lists are counted, and the state of a list depends on the lists of its sub-agents.
 func (o listsOptions) read(ctx context.Context, lists board.Lists) (all []todo.Snapshot, said map[string]todo.Said, err error) {
 	said = make(map[string]todo.Said)
 	for page, err := range lists.Pages(ctx, board.Query{Excerpt: !o.json && *o.search == ""}) {
@@ -119,8 +119,8 @@ func (o listsOptions) read(ctx context.Context, lists board.Lists) (all []todo.S
 }
 
 // choose returns the lists to show in the order of the board, each main list before its sub-agents'. It sets the
-// states of main lists to those of their groups. Without filters, it returns idle chats without a list as quiet
-// and says in lapsed how many lists lapsed.
+// states of main lists to those of their groups. Without filters, it returns in quiet the idle chats without a list,
+// and in lapsed a line that counts the lists archived today because of their age.
 func (o listsOptions) choose(all []todo.Snapshot, said map[string]todo.Said, states map[string]todo.Standing) (found []todo.Snapshot, quiet []account.Group, lapsed string) {
 	b := account.Sort(account.Groups(all, maps.Clone(states)), time.Now())
 	if !o.all && !o.archived && *o.project == "" && *o.state == "" && !o.json {
@@ -136,7 +136,7 @@ func (o listsOptions) choose(all []todo.Snapshot, said map[string]todo.Said, sta
 			hasState := word == "" || word == "open" && !state.Ended() || word == strings.ReplaceAll(string(state), " ", "-")
 			cleared := l.List.Agent != "" && len(l.Items) == 0 && state.Rests()
 			_, says := said[l.List.ID]
-			// A sub-agent may work in a worktree, so its list is also of its main list's project.
+			// A sub-agent may work in a worktree, so its list also belongs to its main list's project.
 			isOf := inProject(l.List, *o.project) || inProject(f.Main.List, *o.project)
 			if (o.all || l.Archived == o.archived && !cleared) && !l.Updated.Before(o.since) &&
 				isOf && hasState && (*o.search == "" || says) {
@@ -147,8 +147,8 @@ func (o listsOptions) choose(all []todo.Snapshot, said map[string]todo.Said, sta
 	return found, quiet, lapsed
 }
 
-// inProject reports whether a list belongs to a project, named by the last part of its folder's path, or by the
-// path of the folder or one above. An empty project matches any list.
+// inProject reports whether a list belongs to a project: the name of the list's folder, or the path of that folder or
+// of a folder above it. An empty project matches any list.
 func inProject(l todo.List, project string) bool {
 	if project == "" || strings.EqualFold(l.Project(), project) {
 		return true
@@ -157,7 +157,7 @@ func inProject(l todo.List, project string) bool {
 	return err == nil && l.Workspace != "" && filepath.IsLocal(below)
 }
 
-// rest returns the lines after the table: why it is empty, and how to see archived lists.
+// rest returns the lines after the table: why the table is empty, and how to see archived lists.
 func (o listsOptions) rest(all []todo.Snapshot, found int) (text string) {
 	away := 0
 	for _, l := range all {

@@ -71,7 +71,7 @@ func TestManyLists(t *testing.T) {
 	}
 }
 
-// A long history shows all of its revisions, each with what it changed.
+// history shows all revisions of a long history, each with its changes.
 func TestLongHistory(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "todo.db")
 	store := checktest.Must(sqlite.Open(file, board.Keep{}))(t)

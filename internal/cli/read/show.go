@@ -218,7 +218,7 @@ type claudeStatus struct {
 }
 
 // statusList returns the list of a status line, or an empty one. For Claude Code it never returns the list of another
-// chat, unless args or --list name that. A list without a chat, as over HTTP, belongs to all chats of its folder.
+// chat, unless args or --list name a list. A list without a chat, as over HTTP, belongs to all chats of its folder.
 func statusList(ctx context.Context, a *app.App, lists board.Lists, args []string, claudeCode bool, chat claudeStatus) (todo.Snapshot, error) {
 	if len(args) > 0 || a.List != "" {
 		return a.FindList(ctx, lists, args, app.NamedOptions{})
@@ -235,7 +235,7 @@ func statusList(ctx context.Context, a *app.App, lists board.Lists, args []strin
 	if err != nil || !found.Archived && !found.Settled() && found.Revision > 0 {
 		return found, err
 	}
-	if claudeCode { // the chat itself shows the line, and needs none when idle
+	if claudeCode { // the chat shows the line itself, and needs no line when idle
 		return todo.Snapshot{}, nil
 	}
 	chats, _, err := lists.WithChats(ctx, nil)

@@ -79,7 +79,7 @@ type actor struct {
 //go:embed demo.json
 var cast []byte
 
-// play moves one agent by a step each pace, in turn, until ctx ends. It begins when somebody watches.
+// play waits for a watcher and then moves the agents in turn, one step after each pause of length pace, until ctx ends.
 func play(ctx context.Context, b *board.Board, pace time.Duration) error {
 	var actors []*actor
 	if err := json.Unmarshal(cast, &actors); err != nil {

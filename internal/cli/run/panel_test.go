@@ -58,9 +58,8 @@ func startStdio(t *testing.T, store, addr string) (write func(text string), log 
 	}
 }
 
-// stdio --panel: the first process to get the port serves the panel, with the
-// lists of all clients. When it ends, another process serves the panel within
-// two seconds.
+// stdio --panel: the first process to get the port serves the panel, with the lists of all clients. When that process
+// ends, another process serves the panel within two seconds.
 func TestPanelTakeover(t *testing.T) {
 	t.Parallel() // most of it waits
 	l := checktest.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
@@ -89,7 +88,7 @@ func TestPanelTakeover(t *testing.T) {
 // BAD-INPUT 84: `--panel`, and another program holds its port → One warning that names the address
 // and `--addr`, none if it is a todo-mcp; it goes on trying
 func TestPanelPortTaken(t *testing.T) {
-	t.Parallel() // it tries again each second
+	t.Parallel() // the server tries again each second
 	b := board.NewBoard(storetest.NewMemory())
 	defer b.Close()
 	own := edge.New(edge.Config{Board: b})
@@ -101,7 +100,7 @@ func TestPanelPortTaken(t *testing.T) {
 		}))
 		_, log, end := startStdio(t, "memory", strings.TrimPrefix(other.URL, "http://"))
 		for range 5 {
-			<-asked // it tries again
+			<-asked // the server tries again
 		}
 		end()
 		other.Close()
@@ -118,8 +117,8 @@ func TestPanelPortTaken(t *testing.T) {
 	}
 }
 
-// demo opens the browser and begins when the page is open; then nine lists are at work, two of them of sub-agents and
-// one waiting, until demo is ended. demo ignores the settings for sign-in and lists.
+// demo opens the browser and begins when the page is open. Then nine lists are at work until demo ends: two belong to
+// sub-agents, and one waits. demo ignores the settings for sign-in and lists.
 func TestDemo(t *testing.T) {
 	out, log := make(programtest.Lines, 100), make(programtest.Lines, 100)
 	ctx, end := context.WithCancel(t.Context())
@@ -139,7 +138,7 @@ func TestDemo(t *testing.T) {
 		stream.Expect("event: list:update") // every plan is done more than once
 	}
 	for lists := ""; strings.Count(lists, `"list":`) != 9 || strings.Count(lists, `"parent":`) != 2 || !strings.Contains(lists, "Needs your yes"); {
-		_, lists = programtest.Get(t, url+"/api/lists") // between two plans of an agent there are fewer
+		_, lists = programtest.Get(t, url+"/api/lists") // fewer lists between two plans of an agent
 	}
 	end()
 	checktest.Check(t, <-ended)
@@ -180,8 +179,8 @@ func (d *desk) expect(title, message string) {
 }
 
 // Two servers on one store send one notice that an agent waits, as its hook reported, and no notice of an item that a
-// person ticks on the panel. As they end, they send one of a list that is finished just then. Notices have no texts of
-// lists, and the servers' logs, output and pages do not have the address.
+// person ticks on the panel. When the servers end, they send one notice about a list finished just before. Notices have
+// no texts of lists, and the servers' logs, metrics and pages do not have the secret topic.
 func TestNotify(t *testing.T) {
 	t.Parallel() // a list must wait for 15 seconds
 	d, store := newDesk(t), "sqlite:"+filepath.Join(t.TempDir(), "todo.db")
@@ -241,8 +240,8 @@ func TestNotifyOfOthers(t *testing.T) {
 	d.expect("A list is finished", "An agent: 1 of 1 done")
 }
 
-// `notify` sends a test to each address and prints the result. --notify-texts with sign-in stops the start, since it
-// would show everybody's texts.
+// `notify` sends a test to each address and prints the result. serve and stdio do not start with --notify-texts and
+// sign-in, since notices would show everybody's texts.
 func TestNotifyRefusals(t *testing.T) {
 	d := newDesk(t)
 	if out := programtest.Succeeds(t, "notify", "--notify", d.url, "--notify", strings.Replace(d.url, topic, topic+"2", 1)); strings.Count(out, "sent to ntfy at 127.0.0.1:") != 2 || strings.Contains(out, topic) {

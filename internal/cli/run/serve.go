@@ -143,7 +143,7 @@ func (a *service) serve(ctx context.Context, opens bool) error {
 	return handler.Serve(ctx, listener)
 }
 
-// listen listens on the address of the settings. The error says whether a todo-mcp or another program has it.
+// listen listens on the address of the settings. The error says whether a todo-mcp or another program uses the address.
 func listen(ctx context.Context, a *app.App) (net.Listener, error) {
 	listener, err := net.Listen("tcp", a.Addr)
 	other := "choose another address, such as --addr 127.0.0.1:0 for any free port"
@@ -252,7 +252,7 @@ func (a *service) measure(b *board.Board, e *edge.Edge) {
 	a.Metrics.Gauge("todo_watchers", "Watchers of lists in this process, those of streams and of subscriptions.", func() float64 { return float64(b.Watching()) })
 }
 
-// serveAdmin serves --admin-addr, if it is set.
+// serveAdmin serves the address for operators, --admin-addr, if it is set.
 func (a *service) serveAdmin(e *edge.Edge) error {
 	if a.Operator.Addr == "" {
 		return nil

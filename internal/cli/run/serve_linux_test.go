@@ -105,8 +105,8 @@ func lock(t *testing.T, path string, statements ...string) {
 	}
 }
 
-// Changes by an agent, on the panel and by commands are all in the audit log. When the log's folder is renamed, the log
-// goes on in a new folder of the old name. While it cannot be written, /readyz answers 503 and the server still saves.
+// The audit log has the changes by an agent, on the panel and by commands. While the log's folder is missing, /readyz
+// answers 503 and the server still saves. Once the folder exists again, the log goes on in it.
 func TestAuditLog(t *testing.T) {
 	dir := t.TempDir()
 	store, log := "sqlite:"+filepath.Join(dir, "todo.db"), filepath.Join(dir, "log", "audit.log")

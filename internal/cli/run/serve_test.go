@@ -41,9 +41,8 @@ func TestServeWithoutASessionKey(t *testing.T) {
 	checktest.Has(t, "67: the warning does not name the key", log.Await("session key"), "1 bytes")
 }
 
-// BAD-INPUT 58: a server that is stopped closes its streams and ends without an
-// error, also while a client built on another SDK has a subscription. The next start continues
-// the list.
+// BAD-INPUT 58: a server that is stopped closes its streams and ends without an error, also while a client built on
+// another SDK has a subscription. After a restart the list continues.
 func TestServeStopsAndResumes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	connect := func() (*programtest.Server, *mcp.ClientSession) {
@@ -68,8 +67,8 @@ func TestServeStopsAndResumes(t *testing.T) {
 	second.End(t)
 }
 
-// A server's answers have the address of its panel, for the card in the chat; its instructions, which a model reads, do
-// not. Metrics are on the main address, or with --admin-addr on that address alone.
+// A server's answers have its panel's address, for the card in the chat; its instructions, which a model reads, do not
+// have it. Metrics are on the main address, or with --admin-addr on that address alone.
 //
 // BAD-INPUT 15: A header of 1 MB; settings that expose the server without sign-in or TLS, trust
 // every proxy, or name an issuer over http → 431; `serve` does not start
@@ -193,8 +192,8 @@ func TestServeBehindProxy(t *testing.T) {
 	}
 }
 
-// Whatever happens, standard output carries messages of the protocol alone, one a line: with every log line on, a store
-// that cannot be used, invalid messages, and texts with line breaks (docs/reliability.md).
+// Standard output carries only messages of the protocol, one a line, even at log level debug, with a store that cannot
+// be used, invalid messages, and texts with line breaks (docs/reliability.md).
 func TestStdioWritesMessagesAlone(t *testing.T) {
 	input := strings.Join([]string{
 		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a\nb","version":"1"}}}`,
@@ -223,7 +222,7 @@ func TestStdioWritesMessagesAlone(t *testing.T) {
 	}
 }
 
-// A command whose reader goes away, as head does when it has its lines, succeeds and prints no error.
+// A command whose output nobody reads any more, as after head has its lines, succeeds and prints no error.
 func TestReaderGoesAway(t *testing.T) {
 	read, write, err := os.Pipe()
 	checktest.Check(t, err)

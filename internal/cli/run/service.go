@@ -25,7 +25,7 @@ import (
 const (
 	sessionKeyTimeout = 10 * time.Second       // limits how long the store may take to return the key
 	takeoverInterval  = time.Second            // between tries to listen on the panel's port while it is taken
-	panelWait         = 500 * time.Millisecond // how long a client's first answer may wait to learn what has the port
+	panelWait         = 500 * time.Millisecond // how long the check of the port may delay a client's first answer
 )
 
 // service is a server with the settings of an App. Its creator calls end.
@@ -62,7 +62,7 @@ func (a *service) openStore(ctx context.Context, waits bool) (st *store.Opened, 
 	}
 }
 
-// open opens the store and returns a server on it. replica is true if other servers may share store and sessions.
+// open opens the store and returns a server on it. If replica is true, other servers may share store and sessions.
 func (a *service) open(ctx context.Context, replica bool) (s *server.Server, err error) {
 	st, b, closeStore, err := a.openStore(ctx, replica)
 	if err != nil {
@@ -109,8 +109,8 @@ func (a *service) serverConfig(b *board.Board) (server.Config, error) {
 	return c, err
 }
 
-// storedKey returns the key that signs session ids. The store keeps it, so that sessions survive a restart, and every
-// server on a database knows them. With an error it returns a new key that only this process has.
+// storedKey returns the key that signs session ids. The store keeps the key, so that sessions survive a restart and are
+// valid on every server of a database. With an error it returns a new key that only this process has.
 func (a *service) storedKey() ([]byte, error) {
 	fresh := make([]byte, 32)
 	rand.Read(fresh) //nolint:errcheck // never fails
@@ -150,7 +150,7 @@ func CheckNotify(a *app.App) error {
 	return nil
 }
 
-// Receivers returns where notices go, without secrets; empty for nowhere.
+// Receivers returns the targets of notices, without secrets; empty if there are none.
 func Receivers(a *app.App) string {
 	var names []string
 	for _, t := range a.Notify.Targets {
@@ -177,7 +177,7 @@ func (a *service) notify(ctx context.Context, lists board.Lists) error {
 	return nil
 }
 
-// listenPanel listens for the panel and sets a.panel. It returns nil if another process has the port.
+// listenPanel listens for the panel, or returns nil. It sets a.panel if this process or another todo-mcp has the port.
 func (a *service) listenPanel(ctx context.Context) net.Listener {
 	ctx, cancel := context.WithTimeout(ctx, panelWait)
 	defer cancel()

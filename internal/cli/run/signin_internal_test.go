@@ -50,7 +50,7 @@ func TestServeLAN(t *testing.T) {
 	}
 	stop()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	for stopping := 0; stopping < 20; { // /readyz says that it stops, while it still takes connections
+	for stopping := 0; stopping < 20; { // /readyz says that the server stops, while it still takes connections
 		res, err := client.Get(base + "/readyz")
 		if err != nil {
 			t.Fatal("58: ", err)

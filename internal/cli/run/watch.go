@@ -34,7 +34,7 @@ func Watch(fs *flag.FlagSet) app.Run {
 			o.Where = client.Where()
 			return watchSource(ctx, a, client, o)
 		}
-		place, _ := a.Place() // OnLists returns its error
+		place, _ := a.Place() // OnLists returns the error of Place
 		if place.Memory() {
 			return errors.New("only its own process sees lists in memory: `todo-mcp watch --server URL` follows its server")
 		}

@@ -16,8 +16,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// terminal is a tmux server, separate from any that the user runs, with one
-// window.
+// terminal is a tmux server, separate from any that the user runs, with one window.
 type terminal struct {
 	t       *testing.T
 	sockets string // the folder of its socket
@@ -62,14 +61,14 @@ func (t terminal) press(keys ...string) {
 	t.tmux(append([]string{"send-keys"}, keys...)...)
 }
 
-// run types a command and waits until the screen shows texts, see [terminal.see].
+// run types a command and waits until the screen is as texts say, see [terminal.see].
 func (t terminal) run(line string, texts ...string) string {
 	t.t.Helper()
 	t.press(line, "Enter")
 	return t.see(texts...)
 }
 
-// do presses keys, with | between them, and waits until the screen shows texts, see [terminal.see].
+// do presses keys, which | separates, and waits until the screen is as texts say, see [terminal.see].
 func (t terminal) do(keys string, texts ...string) string {
 	t.t.Helper()
 	t.press(strings.Split(keys, "|")...)
@@ -95,7 +94,7 @@ func (t terminal) see(texts ...string) (screen string) {
 	return ""
 }
 
-// await polls tmux until the value of a format is want.
+// await polls tmux until the format in args has the value want.
 func (t terminal) await(want string, args ...string) {
 	t.t.Helper()
 	got := ""
@@ -107,8 +106,8 @@ func (t terminal) await(want string, args ...string) {
 	t.t.Fatalf("%q is %q, want %q", args, got, want)
 }
 
-// waitForRestored waits until the viewer has ended and checks that it restored the terminal: the screen, which had the
-// text in before, the cursor and the line mode.
+// waitForRestored waits until the viewer has ended and checks that it restored the terminal: the cursor, the line mode
+// and the earlier screen, with the text in the parameter before.
 func (t terminal) waitForRestored(before string) {
 	t.t.Helper()
 	t.see(before, "!live")
@@ -158,7 +157,7 @@ func TestWatchEdits(t *testing.T) {
 	term.do("Enter|e", "○ Ship it", "○ Celebrate 🎉", "waits to be seen")
 	term.do("G|b", "‖ Celebrate 🎉")
 	write(t, db, "release", "pending", "Write tests", "Ship")
-	term.see("‖ Celebrate", "Ship it", "!waits to be seen") // the agent's write is merged, and it has seen all
+	term.see("‖ Celebrate", "Ship it", "!waits to be seen") // the write is merged, and the agent has seen all edits
 	term.do("Escape|A", "Nothing is open")
 	term.do("u", "▌‖ release")
 	term.do("/|celeb", "/ celeb", "release")

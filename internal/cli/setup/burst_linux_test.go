@@ -16,8 +16,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// burst starts a hook process for each event, in their order and all at once, and waits until they have ended. Each
-// must succeed and print nothing.
+// burst starts a hook process for each event, in order and without waiting, and then waits until all have ended. Each
+// process must succeed and print nothing.
 func (r hookRig) burst(events []string) {
 	r.Helper()
 	var hooks []*exec.Cmd

@@ -32,7 +32,7 @@ import (
 const (
 	doctorTimeout = 10 * time.Second // for each topic
 	clientTimeout = 3 * time.Second  // for the server of one client
-	maxShown      = 100              // characters of a value
+	maxShown      = 100              // characters of a value that a finding shows
 	lookedAt      = 500              // lists that doctor reads, since damage is found by reading
 )
 
@@ -68,7 +68,7 @@ func (r *report) add(v verdict, cure, format string, args ...any) {
 	}
 }
 
-// must adds a problem if err is not nil, and reports whether it is nil.
+// must adds a problem if err is not nil, and reports whether err is nil.
 func (r *report) must(err error, cure, what string) bool {
 	if err != nil {
 		r.add(problem, cure, "%s%v", what, err)
@@ -76,7 +76,7 @@ func (r *report) must(err error, cure, what string) bool {
 	return err == nil
 }
 
-// Doctor checks all that lists depend on and says how to mend problems, which make it fail. It edits no list or file.
+// Doctor checks all that lists depend on, says how to mend problems, and fails on problems. It edits no list or file.
 func Doctor(ctx context.Context, a *app.App, _ []string) error {
 	r := &report{App: a, found: make(map[verdict]int), typed: run.CalledBy(a)}
 	err := a.Say("todo-mcp %s (%s, %s/%s)\n\n", a.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
@@ -121,7 +121,7 @@ func (r *report) lookAtSettings(_ context.Context) {
 	}
 }
 
-// lookAtStore reads lists and writes to the store. It does not read all of it, as `check` does.
+// lookAtStore reads lists and writes to the store. Unlike `check`, it does not read the whole store.
 func (r *report) lookAtStore(ctx context.Context) {
 	place, err := r.Place()
 	if !r.must(err, "name another by --store or TODO_STORE", "") {
@@ -192,7 +192,7 @@ func (r *report) lookAtServing(ctx context.Context) {
 	}
 }
 
-// lookAtHooks reports the last failure of a hook within a day.
+// lookAtHooks reports the last failure in the log of hooks, if the log has changed within a day.
 func (r *report) lookAtHooks(_ context.Context) {
 	path := app.SilentLog(r.Getenv)
 	info, err := os.Lstat(path)
@@ -265,7 +265,7 @@ func (r *report) lookAtClient(ctx context.Context, m install.Machine, c install.
 	}
 }
 
-// lookAtCommand checks the program that a client starts. A todo-mcp is started, with the client's arguments.
+// lookAtCommand checks the program that a client starts, and runs it with the client's arguments if it is a todo-mcp.
 func (r *report) lookAtCommand(ctx context.Context, m install.Machine, where, again string, s install.Server) {
 	path, err := m.LookPath(s.Command)
 	isThis := install.IsSameFile(path, m.Executable)
@@ -311,8 +311,8 @@ func (r *report) lookAtAddress(ctx context.Context, where, address string) {
 	}
 }
 
-// start starts a server as a client does, with lists in memory, whose closed input ends it. Its argv[0] is todo-mcp,
-// whatever the file is called: under the name TodoWrite it would run that command.
+// start starts a server as a client does, with lists in memory. The server ends at once, since its input is empty. Its
+// argv[0] is todo-mcp, whatever the file is called: under the name TodoWrite it would run that command.
 func start(ctx context.Context, program string, args []string) error {
 	cmd := exec.CommandContext(ctx, program)
 	cmd.Args = slices.Concat([]string{"todo-mcp"}, args, []string{"--store", "memory", "--audit-log", ""})

@@ -40,7 +40,7 @@ func Hook(fs *flag.FlagSet) app.Run {
 	}
 }
 
-// takeIn records one event, or passes it on to a server. With finish it may keep the host's turn from ending.
+// takeIn records one event, or passes it on to a server. If finish is true, it may keep the host's turn from ending.
 func takeIn(ctx context.Context, a *app.App, host string, finish bool, server string) error {
 	debug.SetGCPercent(-1)         // garbage collection does not pay in so short a run,
 	debug.SetMemoryLimit(64 << 20) // except above 64 MiB, when many pending events are applied
@@ -77,7 +77,7 @@ func takeIn(ctx context.Context, a *app.App, host string, finish bool, server st
 	return app.PrintJSON(a.Stdout, event.Answer(told), "")
 }
 
-// passOn sends an event to a server, without a tool's response that is too large, and prints the answer for the host.
+// passOn sends an event to a server, without a tool's response if it is too large, and prints the answer for the host.
 func passOn(ctx context.Context, a *app.App, event hook.Event, server string) error {
 	client, err := remote.New(server, a.Getenv("TODO_TOKEN"))
 	if err != nil {

@@ -31,7 +31,7 @@ type hookRig struct {
 
 func newHookRig(t *testing.T) hookRig { return hookRig{t, filepath.Join(t.TempDir(), "todo-mcp")} }
 
-// call calls the hook as a host does, which must succeed and print nothing.
+// call calls the hook as a host does. The hook must succeed and print nothing.
 func (r hookRig) call(event io.Reader, flags ...string) {
 	r.Helper()
 	log := make(programtest.Lines, 100)
@@ -45,8 +45,8 @@ func (r hookRig) log() string {
 	return string(checktest.Must(os.ReadFile(filepath.Join(r.state, "hook.log")))(r))
 }
 
-// open opens the store and applies the events that hooks left; the caller closes it. On a busy machine it takes several
-// reads to apply all events, since each read waits a second at most.
+// open opens the store, which the caller closes, and applies the events that hooks left. On a busy machine that takes
+// several reads, since each read spends a second on the events at most.
 func (r hookRig) open() board.Store {
 	r.Helper()
 	left := hook.Spool{Folder: r.spool(), Log: func(err error) { r.Log(err) }}
@@ -62,7 +62,7 @@ func (r hookRig) open() board.Store {
 func (r hookRig) spool() string { return filepath.Join(r.state, "todo.db"+sqlite.SpoolSuffix) }
 
 func (r hookRig) left() int {
-	files, _ := os.ReadDir(r.spool()) // there may be none yet
+	files, _ := os.ReadDir(r.spool()) // the folder may not exist yet
 	return len(files)
 }
 
@@ -115,7 +115,7 @@ func TestHookOnAnEndlessEvent(t *testing.T) {
 }
 
 // BAD-INPUT 162, 98: an event, with or without byte order marks, ends where its JSON ends: the hook does not wait for a
-// host that keeps the pipe open, and ignores what it writes after that.
+// host that keeps the pipe open, and ignores later input.
 func TestHookEndsWithTheEvent(t *testing.T) {
 	for _, event := range []string{eventOf("pending"), "\ufeff\ufeff" + eventOf("pending"), eventOf("pending") + "\n{ no JSON"} {
 		r := newHookRig(t)
@@ -127,7 +127,7 @@ func TestHookEndsWithTheEvent(t *testing.T) {
 	}
 }
 
-// An export has all events that hooks left, or fails and says that it is not all.
+// An export includes all events that hooks left, or fails and says that it would be incomplete.
 func TestExportHasWhatHooksLeft(t *testing.T) {
 	r := newHookRig(t)
 	r.call(planOf("pending"))
@@ -145,7 +145,7 @@ func TestExportHasWhatHooksLeft(t *testing.T) {
 	checktest.Has(t, "out", checktest.Must(export())(t), `"Write"`)
 }
 
-// BAD-INPUT 98: the hook log is bounded: a full log replaces the previous full one (hook.log.old), and a line is short.
+// BAD-INPUT 98: the hook log is bounded: a full log is renamed and replaces hook.log.old, and each line is short.
 func TestHookLogIsBounded(t *testing.T) {
 	r := newHookRig(t)
 	log := filepath.Join(r.state, "hook.log")
@@ -192,7 +192,7 @@ func TestHookTwiceAtOnce(t *testing.T) {
 func TestMain(m *testing.M) { programtest.Main(m, cli.Run, cli.ExitCode) }
 
 // hook --server passes its event on to a server with sign-in, prints the server's answer for the host, and touches no
-// local list. With a wrong token, or without a server, it prints nothing and succeeds, and the log has no token.
+// local list. With a wrong token, or no server at the URL, it prints nothing and succeeds, and the log has no token.
 func TestHookPassesOn(t *testing.T) {
 	r := newHookRig(t)
 	tokens := filepath.Join(t.TempDir(), "tokens")
@@ -297,7 +297,7 @@ func TestDoctorLeavesNothing(t *testing.T) {
 	}
 }
 
-// From 70 % of --max-size on, doctor and /readyz say how full the store is; the metrics always do.
+// From 70 % of --max-size on, doctor and /readyz say how full the store is; the metrics always say it.
 func TestStoreFills(t *testing.T) {
 	store := "sqlite:" + filepath.Join(t.TempDir(), "todo.db")
 	var items []string

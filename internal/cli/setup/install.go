@@ -58,7 +58,7 @@ func Uninstall(fs *flag.FlagSet) app.Run {
 	return o.run
 }
 
-// run changes the named clients. If names is empty, it changes those that the method concerned returns.
+// run changes the named clients. If names is empty, it changes those of the method concerned; --print shows all.
 func (o *installer) run(ctx context.Context, a *app.App, names []string) (err error) {
 	if err := o.Check(); err != nil {
 		return app.UsageError{Err: err}
@@ -80,8 +80,8 @@ func (o *installer) run(ctx context.Context, a *app.App, names []string) (err er
 	return o.each(ctx, clients)
 }
 
-// concerned returns and prints the clients to change if none is named: for install those found on the machine, for
-// uninstall those that have the server or hooks, and found ones whose file was not read.
+// concerned returns and prints the clients to change if the user names none: for install the clients found on the
+// machine; for uninstall those that have the server or hooks, and found clients whose file was not read.
 func (o *installer) concerned(clients []install.Client) ([]install.Client, error) {
 	clients = slices.DeleteFunc(clients, func(c install.Client) bool {
 		s, err := c.Look(o.Machine, o.Options)
@@ -154,7 +154,7 @@ func describe(kinds []install.Kind) (lines string) {
 	return lines
 }
 
-// namedClients returns the clients with these names; all clients for no names.
+// namedClients returns the clients with these names, or all clients if names is empty.
 func namedClients(names []string) (clients []install.Client, err error) {
 	if len(names) == 0 {
 		return install.Clients(), nil
@@ -174,7 +174,7 @@ func namedClients(names []string) (clients []install.Client, err error) {
 
 var errDeclined = errors.New("not wanted")
 
-// each changes the clients one by one, or shows how with --print, and says what to do next. It goes on after an error.
+// each changes clients one by one, or with --print shows the changes, and prints the next step. Errors do not stop it.
 func (o *installer) each(ctx context.Context, clients []install.Client) (err error) {
 	var done, failed int
 	for _, c := range clients {
@@ -232,7 +232,7 @@ func (o *installer) client(ctx context.Context, c install.Client) error {
 	return err
 }
 
-// makeChange shows a change, asks, writes it and returns the result. The answer "all" also allows later changes.
+// makeChange shows a change, asks, writes it and returns the result. The answer "all" also allows the next changes.
 func (o *installer) makeChange(ctx context.Context, c install.Client, change install.Change) (text string, err error) {
 	if err := o.Say("\n%s\n%s", c.Title, safeLines(change.Diff())); err != nil {
 		return "", err

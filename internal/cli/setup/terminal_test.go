@@ -13,8 +13,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
-// install in a terminal asks about each client found. The answer "all" is also for the clients that follow; an answer
-// that is not yes changes nothing.
+// install in a terminal asks about each client found. The answer "all" also counts for the clients after it. An answer
+// other than yes or all changes nothing.
 func TestInstallOnATerminal(t *testing.T) {
 	home := t.TempDir()
 	files := []string{".cursor/mcp.json", ".codex/config.toml", ".gemini/settings.json", ".qwen/settings.json"}
@@ -59,7 +59,7 @@ func TestInstallOnATerminal(t *testing.T) {
 	}
 	expect("uninstall qwen", 0, ".codex/config.toml .gemini/settings.json",
 		"Change ~/.qwen/settings.json?", "y\n", "Qwen Code: changed.")
-	// BAD-INPUT 167: a copy that differs from the file is named.
+	// BAD-INPUT 167: the output names a copy that differs from the file.
 	path := filepath.Join(home, files[0])
 	for file, text := range map[string]string{path: `{"b": 2, "mcpServers": {"todo": {"command": "todo-mcp"}}}`, path + ".todo-mcp.bak": `{"a": 1}`} {
 		checktest.Check(t, os.WriteFile(file, []byte(text), 0o600))

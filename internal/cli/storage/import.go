@@ -26,17 +26,17 @@ import (
 const (
 	atOnce   = 50       // revisions saved in one transaction, which blocks other writers
 	maxLine  = 32 << 20 // bytes of a line; a list at its hard caps fits
-	maxEmpty = 1000     // empty lines, which a pasted export may have: endless input must end with an error
+	maxEmpty = 1000     // this many empty lines are an error: a pasted export may have some, endless input has more
 )
 
-// Import imports an export. It checks everything before it writes; then only a store that fails or is full stops it.
+// Import imports an export. It checks everything before it writes; then only a failing or full store stops the import.
 func Import(ctx context.Context, a *app.App, args []string) error {
 	from, err := input(ctx, a, args)
 	if err != nil {
 		return fmt.Errorf("%w; nothing was imported", err)
 	}
 	defer from.Close()
-	// The export is copied to a UTF-8 file, since a pipe cannot be read twice and it may be larger than memory.
+	// The export is copied to a UTF-8 file: a pipe cannot be read twice, and the export may be larger than memory.
 	copied, err := os.CreateTemp("", "todo-mcp-import-*.ndjson")
 	if err != nil {
 		return fmt.Errorf("%w; nothing was imported", err)
@@ -70,7 +70,7 @@ func input(ctx context.Context, a *app.App, args []string) (io.ReadCloser, error
 
 type importer struct {
 	store board.Store
-	lists map[string]*history // the lists that check has read, by id
+	lists map[string]*history // the lists that the method check has read, by id
 }
 
 // history is the revisions of one list in a file, without gaps. The first may be above 1.
@@ -78,11 +78,11 @@ type history struct {
 	list   todo.List // as in the list's first line in the file
 	here   int64     // the newest revision in the store; 0 for none
 	last   int64     // the newest revision in the file
-	lastID int       // LastID of revision last
+	lastID int       // LastID of the newest revision in the file
 }
 
-// check reads a whole export and returns how many of its revisions the store lacks. It fails if the histories of a list
-// in file and store differ or have a gap between them. Revisions that the store dropped are not compared.
+// check reads a whole export and returns how many of its revisions the store lacks. It fails if a list's histories in
+// the file and the store differ or leave a gap between the two. Revisions that the store dropped are not compared.
 func (i importer) check(ctx context.Context, in io.Reader) (missing int64, err error) {
 	err = eachLine(in, func(s todo.Snapshot) error {
 		h := i.lists[s.List.ID]
@@ -124,7 +124,7 @@ func another(here todo.Snapshot) error {
 		render.Safe(here.Title()), here.List.ID)
 }
 
-// here returns the newest stored revision of a list, or of the list with its name; revision 0 if there is none.
+// here returns the newest stored revision of the list with l's id, else of the list with l's name, else revision 0.
 func (i importer) here(ctx context.Context, l todo.List) (todo.Snapshot, error) {
 	found, err := i.store.Load(ctx, l.ID, 0)
 	if errors.Is(err, board.ErrNotFound) && l.Name != "" {
@@ -136,8 +136,8 @@ func (i importer) here(ctx context.Context, l todo.List) (todo.Snapshot, error) 
 	return found, board.PassOver(err)
 }
 
-// write saves the missing revisions of an export that was checked. An error says how many were saved; the same import
-// then continues there.
+// write saves the missing revisions of an export that was checked. An error says how many were saved; a repeated import
+// then saves the rest.
 func (i importer) write(ctx context.Context, in io.Reader, missing int64) error {
 	var some []todo.Snapshot // the next revisions to save, all of one list
 	saved := 0
@@ -195,7 +195,7 @@ func (i importer) save(ctx context.Context, some []todo.Snapshot) error {
 func eachLine(in io.Reader, do func(todo.Snapshot) error) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxLine)
-	searched := 0 // bytes of the next line, searched for its end; a line may come in parts of 4 kB
+	searched := 0 // bytes of the next line that have no line end; a line may come in parts of 4 kB
 	lines.Split(func(data []byte, atEOF bool) (int, []byte, error) {
 		if !atEOF && bytes.IndexByte(data[searched:], '\n') < 0 {
 			searched = len(data)
@@ -285,7 +285,7 @@ func checkLabels(s todo.Snapshot) error {
 	return nil
 }
 
-// checkEdits checks a person's edit of an item. Its words must be valid as an item's text, since they may become one.
+// checkEdits checks a person's edit of an item. Each wording in the edit must be a valid text: the item may get it.
 func checkEdits(i todo.Item) error {
 	words := strings.SplitN(i.PersonEdit.Replaced, "\n", todo.MaxReplaced+1)
 	if len(words) > todo.MaxReplaced || max(len(i.BegunBy), len(i.Holder)) > todo.MaxLabel {

@@ -40,7 +40,7 @@ func revision(l todo.List, n int64, text string) todo.Snapshot {
 		Items: []todo.Item{{ID: "1", Text: text, Status: todo.Pending}}}
 }
 
-// imports imports the lines of revisions into a store.
+// imports imports an export of the revisions into a store.
 func imports(t testing.TB, store board.Store, revisions ...todo.Snapshot) (missing int64, err error) {
 	t.Helper()
 	var lines bytes.Buffer
@@ -134,9 +134,9 @@ func TestImportOfAnotherHistory(t *testing.T) {
 	}
 }
 
-// A wrong line is refused. BAD-INPUT 83: so is a line that two parsers could read differently: each key must come once,
-// in its own case, and texts have no lone surrogate. BAD-INPUT 82: item ids must be 1 to last_id, so that the next item
-// gets a number above all of them; and names and labels of a list are bounded.
+// A wrong line is refused. BAD-INPUT 83: a line that two parsers could read differently is refused: each key must come
+// once, in the exact case, and texts have no lone surrogate. BAD-INPUT 82: item ids must be 1 to last_id, so that the
+// next item gets a number above all of them; and names and labels of a list are bounded.
 //
 // BAD-INPUT 82: A workspace of 900 kB; such a one in an import, or a bad label, name, id,
 // `last_id` or revision → It is cut to 4,096 bytes; the import is refused, naming the line
@@ -199,7 +199,7 @@ func TestImportReadsStrictly(t *testing.T) {
 	}
 }
 
-// secondLine is exportLine at another revision, with one item whose id is last_id.
+// secondLine returns exportLine with another revision, and with the given id as the item's id and as last_id.
 func secondLine(revision, id int) string {
 	n := strconv.Itoa(id)
 	return strings.NewReplacer(`"revision":1`, `"revision":`+strconv.Itoa(revision), `"id":"1","text"`, `"id":"`+n+`","text"`, `"last_id":1`, `"last_id":`+n).Replace(exportLine)
@@ -215,7 +215,7 @@ func TestImportOfAnEndlessInput(t *testing.T) {
 		exportLine + "\n": "line 2: revision 1 follows revision 1",
 		exportLine[:9]:    "line 1: ",
 	} {
-		for _, name := range []string{"TMPDIR", "TMP"} { // on Windows the second
+		for _, name := range []string{"TMPDIR", "TMP"} { // Windows reads TMP
 			t.Setenv(name, t.TempDir())
 		}
 		_, err := programtest.Call{In: endless(line)}.Run(t.Context(), "import", "--store", "memory")
@@ -249,8 +249,8 @@ func TestImportRefusesALargeList(t *testing.T) {
 	checktest.Fails(t, "error", err, "the texts of a list are at most 256 kB together, these are 260 kB")
 }
 
-// An export keeps who began an item and how a person edited it, and a list's order, the list that replaced it and the
-// previous list: an agent is held to a person's words also after the list has moved to another store.
+// An export keeps BegunBy and PersonEdit of items, and Order, ReplacedBy and Previous of lists: a person's edits still
+// bind the agent after the list has moved to another store.
 func TestExportKeepsHands(t *testing.T) {
 	want := todo.Snapshot{List: todo.List{ID: "list", Previous: "before", Chat: "chat", Created: time.Unix(1, 0).UTC()}, Revision: 1, Updated: time.Unix(2, 0).UTC(), LastID: 2,
 		Items: []todo.Item{
@@ -292,14 +292,14 @@ func TestImportLeavesStandardInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		from, err := input(t.Context(), &app.App{Env: app.Env{Stdin: struct{ io.Reader }{in}}}, []string{file})
 		checktest.Check(t, err)
-		synctest.Wait() // lets a goroutine that would read it do so
+		synctest.Wait() // a goroutine that reads standard input has read it now
 		checktest.Check(t, from.Close())
 	})
 	checktest.Same(t, "bytes left", in.Len(), len("the next line\n"))
 }
 
-// exported returns an export of lists of one conversation, oldest first. Each list has one revision, later than the
-// previous list's by the duration apart; the last one is of now.
+// exported returns an export of completed lists of one conversation, oldest first. Each list has one revision. The
+// parameter apart is the time from a list's revision to the next list's; the newest list's revision is made now.
 func exported(t *testing.T, lists int, apart time.Duration, text string) string {
 	t.Helper()
 	var out strings.Builder
@@ -345,8 +345,8 @@ func TestImportMakesNoRoom(t *testing.T) {
 	}
 }
 
-// If import accepts a file, it stores all revisions, and their export is accepted too; if it refuses one, the error is
-// safe to print.
+// If import accepts a file, it stores all revisions, and their export is accepted too. If import refuses a file, the
+// error is safe to print.
 func FuzzImport(f *testing.F) {
 	second := strings.Replace(strings.Replace(exportLine, `"revision":1`, `"revision":2`, 1), `"status":"pending"`, `"status":"completed"`, 1)
 	for _, file := range []string{

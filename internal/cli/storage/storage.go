@@ -81,7 +81,7 @@ func export(ctx context.Context, a *app.App, st *store.Opened, lists board.Lists
 	return out.Flush()
 }
 
-// forAll calls do with an excerpt of each list.
+// forAll calls the function do with an excerpt of each list.
 func forAll(ctx context.Context, lists board.Lists, do func(todo.Snapshot)) error {
 	for page, err := range lists.Pages(ctx, board.Query{Excerpt: true}) {
 		if err != nil {
@@ -94,7 +94,7 @@ func forAll(ctx context.Context, lists board.Lists, do func(todo.Snapshot)) erro
 	return nil
 }
 
-// Backup writes a copy of the store to a file, or restores the store from one.
+// Backup writes a copy of the store to a file, or restores the store from such a file.
 func Backup(fs *flag.FlagSet) app.Run {
 	restores := fs.Bool("restore", false, "replace the store by FILE, also while it is in use; asks first")
 	yes := fs.Bool("yes", false, "with --restore: do not ask")
@@ -162,8 +162,8 @@ func Prune(fs *flag.FlagSet) app.Run {
 	}
 }
 
-// prune deletes for good the lists that did not change for the given age. Unless open is true, open lists stay if no
-// other list replaced them. If dry is true, it only prints the lists.
+// prune deletes for good the lists whose last change is at least this age. If the flag open is false, open lists stay
+// unless another list replaced them. If the flag dry is true, prune only prints the lists.
 func prune(ctx context.Context, a *app.App, st *store.Opened, lists board.Lists, age time.Duration, open, dry, yes bool) error {
 	stays := func(l todo.Snapshot) bool {
 		return time.Since(l.Updated) < age || l.Open() && l.ReplacedBy == "" && !open
@@ -196,7 +196,7 @@ func prune(ctx context.Context, a *app.App, st *store.Opened, lists board.Lists,
 		}
 	}
 	var ids []string
-	for _, l := range old { // except those that were changed meanwhile
+	for _, l := range old { // lists that were changed meanwhile stay
 		if whole, err := lists.Load(ctx, l.List.ID, 0); err == nil && !stays(whole) {
 			ids = append(ids, l.List.ID)
 		}
@@ -214,7 +214,7 @@ func prune(ctx context.Context, a *app.App, st *store.Opened, lists board.Lists,
 	return a.Say("Deleted %d of %d lists.\n", n, all)
 }
 
-// Check reads the whole store and says what is wrong with it.
+// Check reads the whole store and prints each problem.
 func Check(ctx context.Context, a *app.App, _ []string) error {
 	if err := a.CheckThere(); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// scenario is a row of the table: who calls, and how.
+// scenario is a row of the table: how many clients call, and how.
 type scenario struct {
 	name        string
 	transport   transport
@@ -45,7 +45,7 @@ var scenarios = []scenario{
 const items = 10
 
 // calls returns the calls of one client, which repeats them in a cycle. Each has the same plan with another step in
-// progress. No step is completed: where calls do not name the chat, a completed plan that begins anew is a new list.
+// progress. No step is completed: where calls do not name the chat, a plan after a completed plan begins a new list.
 func (s scenario) calls(client int) (all []call) {
 	turn, first, name := items, 0, client
 	if s.isUnchanged {
@@ -153,8 +153,8 @@ func (k kind) measure(o options, s scenario) (r result, err error) {
 	return r, nil
 }
 
-// together lets all clients call at once, each while more is true of the number of its calls so far. It returns how
-// long each call took, and how many answers said “no change”.
+// together lets all clients call at once. Each client stops when the function more returns false for its number of
+// calls so far. together returns the duration of each call, and the number of answers that said “no change”.
 func together(clients []client, from int, more func(calls int) bool) (took []time.Duration, unchanged int, err error) {
 	var mu sync.Mutex
 	var work sync.WaitGroup

@@ -168,7 +168,7 @@ func (c *pipeClient) call(n int) ([]byte, error) {
 	return c.send()
 }
 
-// send sends c.message and returns the answer; it skips notifications that the server sends before.
+// send sends c.message and returns the answer; it skips notifications that the server sends before the answer.
 func (c *pipeClient) send() ([]byte, error) {
 	if _, err := c.in.Write(c.message); err != nil {
 		return nil, err

@@ -63,8 +63,8 @@ func serveFloor(at string, save func(todos) error) error {
 	return http.ListenAndServe(at, server.NewStreamableHTTPServer(s))
 }
 
-// saver returns a function that saves a plan as one row of a SQLite file, and returns when the row is on the disk.
-// Plans that are saved at once share a transaction and its sync.
+// saver returns a function that saves a plan as one row of a SQLite file and waits until the row is on the disk. Plans
+// that are saved at once share a transaction and its sync.
 func saver(folder string) (save func(todos) error, err error) {
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(folder, "floor.db")+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
 	if err != nil {

@@ -2,12 +2,12 @@
 
 // Command bench measures todo-mcp beside two floors. The same calls go, in turn, to a bare server of the library that
 // todo-mcp is built on (mcp-go), to one that also keeps each plan as a row of SQLite on the disk, and to todo-mcp with
-// lists in memory and in SQLite. It also measures what a person waits for, starts and hooks, and the memory of servers
-// at rest.
+// lists in memory and in SQLite. The command also measures starts and hooks, for which a person waits, and the memory
+// of servers at rest.
 //
 // A server has one core and its clients another, where the machine has two. The figure to compare is the CPU time of a
-// server for a call (user and system, as the kernel counts it), which depends little on other work of the machine;
-// rates and latencies depend on that.
+// server for a call (user and system, as the kernel counts it), which depends little on other work of the machine.
+// Rates and latencies depend on that work.
 //
 //	bench [-time D] [-rounds N] [-only TEXT] [-beside OTHER] PROGRAM [DOCUMENT]
 //

@@ -46,7 +46,7 @@ func kinds(o options) []kind {
 	return all
 }
 
-// named returns the name of a row. A row of the other build also has the name of its file.
+// named returns the name of a row. For the other build, the name also has the file name of the build.
 func named(name string, o options, program string) string {
 	if program == o.program {
 		return name
@@ -143,7 +143,7 @@ func (p *process) cpu() (time.Duration, error) {
 	for _, task := range tasks {
 		data, err := os.ReadFile(task)
 		if err != nil {
-			continue // a thread that has ended; Go keeps its threads
+			continue // the thread has ended; that is rare, since Go keeps threads
 		}
 		ran, err := strconv.ParseInt(string(bytes.Fields(data)[0]), 10, 64)
 		if err != nil {

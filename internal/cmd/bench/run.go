@@ -59,7 +59,7 @@ func run(o options) error {
 	return nil
 }
 
-// machine returns a line that says when, where, with which versions and how often was measured.
+// machine returns a line with the date, the machine, the versions, and the number and length of rounds.
 func machine(o options) (string, error) {
 	where, err := page.Machine()
 	if err != nil {

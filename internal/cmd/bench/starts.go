@@ -20,7 +20,7 @@ type wait struct {
 	once func() (time.Duration, error)
 }
 
-// startRows measures what a person waits for, in turn, beside programs that do nothing.
+// startRows measures all waits, and starts of programs that do nothing, in turn. It returns a row for each.
 func startRows(o options) (rows [][]string, err error) {
 	folder, err := os.MkdirTemp("", "bench-*")
 	if err != nil {
@@ -79,7 +79,7 @@ func startRows(o options) (rows [][]string, err error) {
 	return rows, nil
 }
 
-// waits returns what a person waits for when the program has its store in a folder.
+// waits returns the waits of a person for a program whose store is in a folder.
 func waits(program, folder string) []wait {
 	n := 0
 	hook := func(event string) func() (time.Duration, error) {
@@ -146,11 +146,11 @@ func (p *process) writes() error {
 	return err
 }
 
-// untilRest is how long after its last call a server is at rest.
+// untilRest is the time from a server's last call until it is at rest.
 const untilRest = 12 * time.Second
 
-// idle returns the memory of ten servers on stdio together, each of which has written a list and rests. Of memory that
-// processes share, each counts its part (PSS).
+// idle returns the memory in MB of ten servers on stdio together. Each has written a list and rests. Memory that
+// several processes share is divided among them (PSS).
 func idle(program string) (mb float64, err error) {
 	folder, err := os.MkdirTemp("", "bench-*")
 	if err != nil {

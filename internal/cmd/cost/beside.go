@@ -57,7 +57,7 @@ func besideCells(name string, u use) []string {
 	return append(append([]string{name}, u.cells()...), page.Number(u.instructions.tokens))
 }
 
-// peersInShort sums up the tables of contenders, of which the first is todo-mcp.
+// peersInShort sums up the tables of contenders. The first contender is todo-mcp.
 func peersInShort(uses []use, measured []speeds) string {
 	var listing, session []int
 	var start, memory []float64
@@ -100,7 +100,7 @@ func decimal(all []float64) string {
 	return page.Number(int(median(all) + 0.5))
 }
 
-// speed measures the contenders in turn, each runs times.
+// speed measures the contenders in turn; runs is the number of rounds.
 func speed(all []contender, runs int) ([]speeds, error) {
 	measured := make([]speeds, len(all))
 	for range runs {
@@ -127,7 +127,7 @@ func (s *speeds) run(c contender) error {
 	return s.write(c, 50, &s.fifty)
 }
 
-// write starts a contender and writes two plans of n steps: the first warms it up.
+// write starts a contender and writes two plans of n steps: the first warms it up, the second is measured.
 func (s *speeds) write(c contender, n int, w *written) error {
 	running, err := c.start(unknown())
 	if err != nil {

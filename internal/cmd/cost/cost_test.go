@@ -28,7 +28,7 @@ func TestMain(m *testing.M) { os.Exit(programtest.Run(m, &binary, &programtest.T
 
 var root = filepath.Join("..", "..", "..")
 
-// The documents have the current costs of the program's own texts: when the texts change, the documents must.
+// The documents have the current costs of the program's own texts: when the texts change, the documents must change.
 func TestDocuments(t *testing.T) {
 	m := checktest.Must(newMeter())(t)
 	measured := checktest.Must(os.ReadFile(filepath.Join(root, results)))(t)
@@ -58,7 +58,7 @@ func holds(t *testing.T, path string, sections []page.Section) {
 	}
 }
 
-// The server knows each client of which instructed says yes or no.
+// The server knows each client for which the function instructed returns yes or no.
 func TestInstructedClientsAreKnown(t *testing.T) {
 	found := map[string]int{}
 	for _, known := range clients.All() {

@@ -8,9 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// instructed says whether a client was seen to show its model a server's
-// instructions (docs/spec/protocol.md, "Hosts"): "yes", "no", or "?" if nobody
-// looked.
+// instructed says whether a client was seen to show its model a server's instructions (docs/spec/protocol.md, "Hosts"):
+// "yes", "no", or "?" if nobody looked.
 func instructed(client string) string {
 	switch {
 	case slices.Contains([]string{"claude-code", "codex", "gemini-cli", "kilo"}, client):

@@ -11,8 +11,7 @@ import (
 	"strings"
 )
 
-// machine returns a line that says when, where and with which versions it was
-// measured.
+// machine returns a line with the date, the machine, the versions of the other servers and the number of runs.
 func machine(peers string, runs int) (string, error) {
 	where, err := page.Machine()
 	if err != nil {

@@ -8,7 +8,7 @@
 //
 // ROOT is the folder of the repository: the sections between marks are replaced in docs/cost.md, docs/compare.md,
 // README.md and RESULTS.md beside this program. PROGRAM is the todo-mcp binary. PEERS is the folder in which npm
-// installed the other servers. It needs Linux.
+// installed the other servers. Command cost needs Linux.
 package main
 
 import (

@@ -32,8 +32,8 @@ func ownProgram(path string, flags ...string) program {
 	return program{command: append([]string{path, "stdio"}, flags...)}
 }
 
-// own measures the todo-mcp binary, with lists in memory, and returns, by document, the sections that depend on its
-// texts alone. peers is the table of contenders as it was measured last; own renews its row of todo-mcp.
+// own measures the todo-mcp binary, with lists in memory, and returns, by document, the sections that depend only on
+// the binary's texts. peers is the table of contenders from the last measurement; own renews todo-mcp's row in it.
 func (m *meter) own(path, peers string) (map[string][]page.Section, error) {
 	var all []costs
 	for _, r := range readers() {
@@ -191,7 +191,7 @@ func toolsTable(all []ownTool) string {
 	return page.Table(append([]string{"tool"}, useHead()...), rows)
 }
 
-// toolsInShort returns README's table: the tools that clients are listed by default.
+// toolsInShort returns README's table of the tools that the server lists by default.
 func toolsInShort(all []ownTool) string {
 	var rows [][]string
 	for _, t := range all {
@@ -219,7 +219,7 @@ func chatCosts(c costs) string {
 		page.Number(c.listing.tokens), page.Number(c.answers[0].tokens))
 }
 
-// peersTable returns the columns of the table of contenders that docs/compare.md shows.
+// peersTable returns the table of docs/compare.md: four columns of the table of contenders.
 func peersTable(peers string) string {
 	var rows [][]string
 	for line := range strings.Lines(peers) {

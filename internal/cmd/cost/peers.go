@@ -16,8 +16,8 @@ type contender struct {
 	way func() way
 }
 
-// contenders returns the todo-mcp binary and the servers that npm installed in a
-// folder. Lists are kept in files, as each server does by default.
+// contenders returns the todo-mcp binary and the servers that npm installed in a folder. Each keeps its lists in files,
+// as it does by default.
 func contenders(own, folder string) ([]contender, error) {
 	node, err := filepath.Glob(filepath.Join(folder, "node_modules/node-linux-*/bin/node"))
 	if err != nil || len(node) != 1 {

@@ -41,7 +41,7 @@ func memory() way {
 	}
 }
 
-// backlogMD is the way of a board of tasks, each a file of markdown.
+// backlogMD is the way of a board of tasks: a call creates one task or sets its status.
 func backlogMD() way {
 	created := 0
 	create := func(c *connection, items []item) (first int, err error) {
@@ -65,7 +65,7 @@ func backlogMD() way {
 	return stepwise(create, set, "Done", "In Progress")
 }
 
-// taskMasterAI is the way of a server that adds tasks one by one.
+// taskMasterAI is the way of a server with one call to add a task, and one to set its status.
 func taskMasterAI() way {
 	created := 0
 	set := func(c *connection, number int, status string) error {
@@ -85,8 +85,7 @@ func taskMasterAI() way {
 	return stepwise(create, set, "done", "in-progress")
 }
 
-// shrimp is the way of a server that guides its model: a step begins and ends with
-// a call whose answer says how to go on.
+// shrimp is the way of a server that guides its model: the calls that begin and end a step answer how to go on.
 func shrimp() way {
 	var ids []string
 	set := func(c *connection, number int, status string) error {

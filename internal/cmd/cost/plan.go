@@ -5,7 +5,7 @@ package main
 // item is one step of a plan as people write it.
 type item struct{ text, active string }
 
-// plan returns the first n steps of the plan with a number. Up to 50 steps, a plan shares none with the next two.
+// plan returns the first n steps of the plan with this number. Plans of up to 50 steps share no step with the next two.
 func plan(number, n int) (items []item) {
 	doing := [][2]string{
 		{"Write", "Writing"}, {"Review", "Reviewing"}, {"Test", "Testing"}, {"Document", "Documenting"}, {"Measure", "Measuring"},

@@ -55,8 +55,8 @@ type connection struct {
 	asked        int           // how many requests ask has sent so far
 }
 
-// call is a tool's name, the arguments that a model wrote, and the part of the answer that it was shown, both without
-// what differs from run to run. bytes is the length of the whole answer.
+// call is a tool's name, the arguments that a model wrote, and the part of the answer that the model was shown. wrote
+// and got have no parts that differ from run to run, see settled. bytes is the length of the whole answer.
 type call struct {
 	tool, wrote, got string
 	bytes            int
@@ -131,7 +131,7 @@ func (c *connection) open(cmd *exec.Cmd) error {
 func (c *connection) stop() {
 	if c.process != nil {
 		_ = c.client.Close()
-		_ = syscall.Kill(-c.process.Pid, syscall.SIGKILL) // processes that it left behind
+		_ = syscall.Kill(-c.process.Pid, syscall.SIGKILL) // ends processes that the server left behind
 	}
 	_ = os.RemoveAll(c.dir)
 }

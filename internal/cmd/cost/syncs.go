@@ -13,8 +13,8 @@ import (
 )
 
 // syncs returns how often a contender asks the kernel to put a file on the disk while it writes a plan of ten steps,
-// and while it advances the plan: data that is not synced may be lost with the power. It returns "?" without strace or
-// [way.begin].
+// and while it advances the plan: data that is not synced may be lost in a power failure. It returns "?" without strace
+// or [way.begin].
 func (c contender) syncs() (synced [2]string, err error) {
 	if _, err := exec.LookPath("strace"); err != nil || c.way().begin == nil {
 		return [2]string{"?", "?"}, nil
@@ -51,7 +51,7 @@ func countSyncs(trace []byte, from, to time.Time) string {
 	n := 0
 	for line := range strings.Lines(string(trace)) {
 		fields := strings.Fields(line)
-		if len(fields) < 3 || !strings.Contains(fields[2], "(") { // no call, or the end of one that another interrupted
+		if len(fields) < 3 || !strings.Contains(fields[2], "(") { // no call, or only the end of a call
 			continue
 		}
 		at, err := strconv.ParseFloat(fields[1], 64)

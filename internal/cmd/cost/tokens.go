@@ -12,7 +12,7 @@ import (
 	"github.com/tiktoken-go/tokenizer"
 )
 
-// meter counts what texts take of a model's context.
+// meter counts how much of a model's context texts take.
 type meter struct {
 	codec tokenizer.Codec
 	err   error // the first failure to count; amounts after it are wrong
@@ -23,10 +23,10 @@ func newMeter() (*meter, error) {
 	return &meter{codec: codec}, err
 }
 
-// amount is what texts take of a model's context.
+// amount is how much of a model's context texts take.
 type amount struct{ tokens, characters int }
 
-// of returns what texts take together, each counted by itself.
+// of returns the sum of the amounts of texts; each text is counted by itself.
 func (m *meter) of(texts ...string) (a amount) {
 	for _, text := range texts {
 		n, err := m.codec.Count(text)
@@ -38,8 +38,7 @@ func (m *meter) of(texts ...string) (a amount) {
 	return a
 }
 
-// calls returns what calls take: the tool's name with its arguments, and the
-// answers.
+// calls returns the amounts of calls: of the tools' names with the arguments, and of the answers.
 func (m *meter) calls(all []call) (wrote, got amount) {
 	for _, c := range all {
 		wrote, got = wrote.plus(m.of(c.tool, c.wrote)), got.plus(m.of(c.got))
@@ -47,7 +46,7 @@ func (m *meter) calls(all []call) (wrote, got amount) {
 	return wrote, got
 }
 
-// listing returns what tools take: their names, descriptions and input schemas.
+// listing returns the amount of the names, descriptions and input schemas of tools.
 func (m *meter) listing(tools []listed) (a amount) {
 	for _, t := range tools {
 		a = a.plus(m.of(t.Name, t.Description, string(t.InputSchema)))

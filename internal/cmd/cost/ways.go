@@ -18,7 +18,7 @@ type way struct {
 	advance func(c *connection, items []item, step int) error
 }
 
-// wayOf returns how a plan is written with a tool, or with the group of tools whose first one it is.
+// wayOf returns the way of a tool, or of a group of tools, by the group's first tool.
 func wayOf(tool string) way {
 	switch tool {
 	case "todo_write":
@@ -33,7 +33,7 @@ func wayOf(tool string) way {
 
 // wholeList writes the plan with the first listed tool, which takes all items in one call. The tool's schema says how
 // an item is written: a required number is the item's place; the first three values of status mean pending, in progress
-// and completed; of any other choice, such as a priority, it takes the middle value.
+// and completed; for any other choice, such as a priority, wholeList takes the middle value.
 func wholeList() way {
 	write := func(c *connection, items []item, now int) error {
 		tools, err := c.tools()
@@ -155,7 +155,7 @@ func todoWriteIDs() way {
 }
 
 // stepwise is the way of tools that change one step a call. The function create writes a plan and returns the number of
-// its first step; set changes the status of the step with a number to done or doing.
+// its first step. The function set changes the status of a step, by its number, to the value of done or of doing.
 func stepwise(create func(c *connection, items []item) (first int, err error), set func(c *connection, number int, status string) error, done, doing string) way {
 	first := 0
 	return way{

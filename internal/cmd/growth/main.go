@@ -114,7 +114,7 @@ func write(file string, first, lists int, keep board.Keep) (looked int, err erro
 	return looked, store.Close()
 }
 
-// snapshot returns a revision of list n: with each revision the plan moves on.
+// snapshot returns a revision of list n. More steps of the plan are done with each revision.
 func snapshot(id string, n int, revision int64) todo.Snapshot {
 	s := todo.Snapshot{Revision: revision, Updated: time.Now(), LastID: items, Writer: todo.Writer{Client: "claude-code", Variant: "TodoWrite"},
 		List: todo.List{ID: id, Conversation: "chat:" + id, Client: "claude-code", Workspace: fmt.Sprint("/home/ada/src/project", n%12), Created: time.Now()}}

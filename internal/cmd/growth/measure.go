@@ -58,7 +58,7 @@ func runCommands(program, file, folder string) error {
 	return nil
 }
 
-// serve prints the time and memory of a server on a store: to start, and for the board and /api/lists.
+// serve prints the time and memory that a server on a store takes to start and to send the board and /api/lists.
 func serve(program, file, folder string) error {
 	cmd := exec.Command(program, "serve", "--addr", "127.0.0.1:0", "--store", "sqlite:"+file)
 	cmd.Env = append(os.Environ(), "HOME="+folder)

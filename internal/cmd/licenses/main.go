@@ -1,6 +1,5 @@
-// Command licenses writes the licence texts of everything that the binary
-// contains into a folder: of the modules it links on each system that `make cross`
-// builds for, and of Go.
+// Command licenses writes into a folder the licence texts of everything in the binary: of the modules that it links on
+// each system that `make cross` builds for, and of Go.
 //
 // The texts come from the module cache and the Go distribution. Only modules that the cache lacks are downloaded.
 package main
@@ -41,7 +40,7 @@ func systems() []string { return []string{"linux", "darwin", "windows"} }
 // legal matches the names of files that a licence may require to be passed on.
 var legal = regexp.MustCompile(`(?i)^(licen[cs]e|copying|copyright|notice|patents|unlicense)`)
 
-// source is a folder of a module or of Go with the texts of one licence.
+// source is a module, or Go itself; root is its folder.
 type source struct{ name, version, root string }
 
 // collect returns the files to write, by their slash-separated paths in the folder INTO. root is the folder of this
@@ -110,7 +109,7 @@ func (s source) texts(packages map[string]bool) (map[string][]byte, error) {
 				if err != nil {
 					return nil, fmt.Errorf("%s: %w", s.name, err)
 				}
-				// As .txt, so that nothing takes it for a document of ours.
+				// The name ends in .txt, so that no tool takes the text for a document of this repository.
 				name := path.Join(s.name, filepath.ToSlash(below), strings.TrimSuffix(e.Name(), ".md"))
 				files[strings.TrimSuffix(name, ".txt")+".txt"] = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
 			}

@@ -1,5 +1,4 @@
-// Command man writes the manual pages, section 1, from the command table into a
-// folder.
+// Command man writes manual pages (section 1) into a folder, from the command table.
 //
 //	man FOLDER
 package main

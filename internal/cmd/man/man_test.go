@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Each command has a page with its flags, and two runs write the same.
+// Each command has a page with its flags, and two runs write the same pages.
 func TestPages(t *testing.T) {
 	t.Setenv("SOURCE_DATE_EPOCH", "1700000000")
 	first, second := t.TempDir(), t.TempDir()

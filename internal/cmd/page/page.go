@@ -7,15 +7,14 @@ import (
 	"strings"
 )
 
-// Section is a part of a document that is not written by hand. It stands between
-// marks with its name.
+// Section is a part of a document that is not written by hand. It stands between marks with its name.
 type Section struct{ Name, Text string }
 
 func (s Section) marks() (begin, end string) {
 	return "<!-- " + s.Name + " -->\n", "<!-- /" + s.Name + " -->\n"
 }
 
-// Put returns a document with the section's text replaced, and the text that it replaced.
+// Put returns a document with the section's text put between its marks, and the text that stood there before.
 func (s Section) Put(document string) (changed, was string, err error) {
 	begin, end := s.marks()
 	before, rest, ok := strings.Cut(document, begin)

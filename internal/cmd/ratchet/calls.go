@@ -16,10 +16,10 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/cli"
 )
 
-// call is a request to a server that can be repeated, with the same work for the server each time.
+// call is a request that can be repeated, with the same work for the server each time.
 type call struct {
 	name   string
-	before func(n int) error // prepares the n-th call, uncounted; nil for nothing
+	before func(n int) error // prepares the n-th call and is not counted; may be nil
 	do     func(n int) error // makes the n-th call
 }
 
@@ -38,7 +38,7 @@ func (s *site) calls() []call {
 	}
 }
 
-// site is a `serve` that runs on a new SQLite file, with a client's session that has a list.
+// site is a running `serve` on a new SQLite file, with a client's session that has a list.
 type site struct {
 	url, session, list string
 	stop               func() error
@@ -135,8 +135,7 @@ func (s *site) edit(n int) error {
 	return err
 }
 
-// ask sends a request and returns the answer. Later requests to /mcp go on in the session that the answer names, if it
-// names any.
+// ask sends a request and returns the answer. If the answer names a session, later requests to /mcp use the session.
 func (s *site) ask(method, path, body string) ([]byte, error) {
 	r, err := http.NewRequest(method, s.url+path, strings.NewReader(body))
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// Each call is made warm times uncounted, then counted times. A function counts only if it ran in each of the counted
-// calls, so that functions of the program's own timers do not count.
+// Each call is made [warm] times without counting and then [counted] times with counting. A function counts only if it
+// ran in every counted call, so that functions of the program's own timers do not count.
 const (
 	warm, counted = 4, 6
 	made          = warm + counted
@@ -51,7 +51,7 @@ func countCalls(root string) (passed map[string][]function, err error) {
 	return passed, nil
 }
 
-// passes makes a call [made] times, and returns the functions that ran in every counted one.
+// passes makes a call [made] times, and returns the functions that ran in every counted call.
 func (p *program) passes(c call) (every map[function]bool, err error) {
 	for n := range made {
 		if c.before != nil {
@@ -87,8 +87,8 @@ func (p *program) passes(c call) (every map[function]bool, err error) {
 	return every, nil
 }
 
-// rest waits until no further function has run for ten milliseconds. Each function that runs for the first time makes
-// the written counters longer.
+// rest waits until no function has run for the first time in the last ten milliseconds: each such function makes the
+// written counters longer.
 func rest() error {
 	before := 0
 	for range 100 {

@@ -1,11 +1,12 @@
-// Command ratchet counts what may only shrink in this repository: lines, packages, bytes, words, and the functions that
-// run in a call of the server. It prints each count beside its limit in testdata/ratchet.txt. It ends non-zero if a
-// count is over its limit, or so far below that the limit must be lowered.
+// Command ratchet counts things that may only shrink in this repository: lines, packages, bytes, words, and the
+// functions that run in a call of the server. It prints each count beside its limit in testdata/ratchet.txt. It ends
+// non-zero if a count is over its limit, or so far below that the limit must be lowered.
 //
 //	ratchet [-lower] ROOT [FOLDER]
 //
-// ROOT is the repository. -lower lowers the limits of counts that are below them. The functions of each call are written to FOLDER. They are counted only by a program that was built for it, as
-// by `make functions`, which `make test` runs; `go run -C internal/cmd ./ratchet ../..` counts the rest in a second.
+// ROOT is the repository. -lower lowers each limit that is above its count. The functions of each call are written to
+// FOLDER. ratchet counts functions only if it was built for that purpose, as by `make functions`, which `make test`
+// runs; `go run -C internal/cmd ./ratchet ../..` counts the rest in a second.
 // ratchet is not a Go test, because `go test` would not run it again when only files outside of its module changed.
 package main
 

@@ -25,7 +25,7 @@ import (
 type registry struct {
 	url string
 	mu  sync.Mutex
-	// packages has the documents of packages by name, archives the names of the packages that were fetched.
+	// packages has each package's document by name; archives has the name of each package whose archive was fetched.
 	packages map[string]map[string]any
 	archives []string
 }

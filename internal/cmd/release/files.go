@@ -36,8 +36,8 @@ func (f file) mode() int64 {
 // modified returns the modification time of every file in an archive, the same that npm uses.
 func modified() time.Time { return time.Date(1985, 10, 26, 8, 15, 0, 0, time.UTC) }
 
-// read returns the file, or the files of the folder, at the path from in the repository. In the archive they are below
-// the path into.
+// read returns the file, or all files of the folder, at a path (from) in the repository. Another path (into) takes the
+// place of that path in the archive.
 func (r release) read(from, into string) (files []file, err error) {
 	from = filepath.Join(r.root, filepath.FromSlash(from))
 	err = filepath.WalkDir(from, func(name string, e fs.DirEntry, err error) error {
@@ -52,7 +52,7 @@ func (r release) read(from, into string) (files []file, err error) {
 	return files, err
 }
 
-// license returns the file LICENSE and, withBinary, the licences of the code in the binary.
+// license returns the file LICENSE and, if withBinary is true, the licences of the code in the binary.
 func (r release) license(withBinary bool) ([]file, error) {
 	files, err := r.read("LICENSE", "LICENSE")
 	if err != nil || !withBinary {
@@ -62,9 +62,9 @@ func (r release) license(withBinary bool) ([]file, error) {
 	return append(files, others...), err
 }
 
-// binary returns, under a name, the program that GoReleaser has built for goos and goarch. GoReleaser's folders are
-// named todo-mcp_SYSTEM_PROCESSOR with the processor's variant, and todo-mcp-macos_darwin_all for the universal program
-// of macOS.
+// binary returns the program that GoReleaser has built for goos and goarch, with a name for the archive. GoReleaser's
+// folders are named todo-mcp_SYSTEM_PROCESSOR with the processor's variant, and todo-mcp-macos_darwin_all for the
+// universal program of macOS.
 func (r release) binary(goos, goarch, name string) (file, error) {
 	pattern := filepath.Join(r.dist, "todo-mcp*_"+goos+"_"+goarch+"*", path.Base(name))
 	found, err := filepath.Glob(pattern)

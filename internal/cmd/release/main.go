@@ -1,6 +1,6 @@
-// Command release makes what GoReleaser cannot, from the binaries that GoReleaser has built: the packages for npm, the
-// bundle for desktop clients, the entry of the MCP Registry, the plugins of clients, the Helm chart and the shells'
-// completions.
+// Command release makes parts of a release that GoReleaser cannot make, from the binaries that it has built: the
+// packages for npm, the bundle for desktop clients, the entry of the MCP Registry, the plugins of clients, the Helm
+// chart and the shells' completions.
 //
 //	release [flags] DIST
 //
@@ -47,7 +47,7 @@ type release struct {
 	owner, image string
 }
 
-// check returns an error that says what is wrong with the flags.
+// check returns an error that names a flag with a malformed value.
 func (r release) check() error {
 	for _, c := range []struct{ flag, value, form, example string }{
 		{"version", r.version, `^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?$`, "1.2.3"},
@@ -74,7 +74,7 @@ func (r release) make(ctx context.Context) error {
 	return nil
 }
 
-// platform is a system and processor for which the binary is built, by the names of Go and of Node.js.
+// platform is a system and processor for which the binary is built, with their names in Go and in Node.js.
 type platform struct{ goos, goarch, system, processor string }
 
 func platforms() []platform {

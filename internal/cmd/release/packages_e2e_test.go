@@ -117,8 +117,7 @@ func (r release) testNpx(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 100: The npm package without its platform's program → Exit status 1 and the cure on
-// standard error
+// BAD-INPUT 100: The npm package without its platform's program → Exit status 1 and the cure on standard error
 func (r release) testOffline(t *testing.T) {
 	archive := func(name string) string { return filepath.Join(r.dist, "npm", name+"-1.2.3.tgz") }
 	c := newComputer(t, "http://127.0.0.1:1")
@@ -137,8 +136,8 @@ func (r release) testOffline(t *testing.T) {
 	}
 }
 
-// The launcher becomes the program in newer versions of Node.js, and runs it as a child in others. Either way exit
-// code, signals and terminal are the program's own (BAD-INPUT 101).
+// With newer versions of Node.js the launcher becomes the program; with others it runs the program as a child. Either
+// way exit code, signals and terminal are the program's own (BAD-INPUT 101).
 //
 // BAD-INPUT 101: Signals, closed input or a bad command line, given to npm's launcher → It exits with the program's
 // status; no process stays; each signal arrives once
@@ -193,8 +192,8 @@ func (c computer) testTerminal(t *testing.T, command []string) {
 	checktest.Check(t, cmd.Wait())
 }
 
-// mcpb, of the makers of the format, unpacks the bundle and finds it valid. The command that mcpb makes of the manifest
-// runs a server with the tools that the manifest names, and with the user's settings.
+// mcpb, the tool of the format's makers, unpacks the bundle and finds it valid. The command that mcpb makes of the
+// manifest runs a server with the tools that the manifest names, and with the user's settings.
 func (r release) testBundle(t *testing.T) {
 	modules := checktest.Must(filepath.Abs(filepath.Join("..", "..", "..", "testdata", "npm-packages", "node_modules")))(t)
 	c := newComputer(t, "")
@@ -242,7 +241,7 @@ console.log(JSON.stringify(await getMcpConfigForManifest({manifest: JSON.parse(m
 	checktest.Must(os.Stat(store))(t) // the file that the user's settings name
 }
 
-// Two builds of the same source in different folders, of files with different times, in and outside of a repository,
+// Two builds of one source in different folders, one in and one outside of a git repository, with other file times,
 // have the same bytes: the binary, and all that is made of it. With TODO_LONG=1 each build compiles the real binary
 // without a shared cache, which takes minutes. Otherwise the binary is a stand-in.
 func TestSameBytes(t *testing.T) {
@@ -294,8 +293,7 @@ func buildFlags(t *testing.T, version string) (flags []string) {
 	return append(build.Flags, "-ldflags", strings.ReplaceAll(build.Ldflags[0], "{{ .Version }}", version))
 }
 
-// run runs a command in a folder. In the long form (TODO_LONG) it has a build cache of its own, so that it compiles
-// all.
+// run runs a command in a folder. In the long form (TODO_LONG) its build cache is empty, so that it compiles all.
 func run(t *testing.T, folder string, command ...string) {
 	t.Helper()
 	cmd := exec.Command(command[0], command[1:]...)

@@ -15,7 +15,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/cli"
 )
 
-// completions writes the scripts by which shells complete command lines to share/completions.
+// completions writes to share/completions the scripts by which shells complete command lines.
 func (r release) completions(ctx context.Context) error {
 	for shell, suffix := range map[string]string{"bash": "bash", "zsh": "zsh", "fish": "fish", "powershell": "ps1"} {
 		var out bytes.Buffer
@@ -30,9 +30,9 @@ func (r release) completions(ctx context.Context) error {
 	return nil
 }
 
-// plugins writes the plugins of Claude Code and Codex and the extension of Gemini CLI, to share and as their clients
-// install them. The plugins are packages for npm, which the repository's marketplaces name. The extension is in
-// archives, whose names begin with a system's.
+// plugins writes the plugins of Claude Code and Codex and the extension of Gemini CLI: as folders in share/, and in the
+// form that their clients install. Each plugin is a package for npm, which the repository's marketplaces name. The
+// extension is one archive for each system.
 func (r release) plugins(context.Context) error {
 	for _, client := range []string{"claude-code", "codex", "gemini"} {
 		files, err := r.template("packaging/"+client, "", nil)
@@ -114,8 +114,8 @@ func (r release) withImage(values []byte) ([]byte, error) {
 	return imageLine.ReplaceAllLiteral(values, []byte("  repository: "+r.image)), nil
 }
 
-// npm writes the packages for npm: one for each platform with its binary, and the one
-// that people install, which has no binary and runs the binary of the platform.
+// npm writes the packages for npm: one for each platform, with its binary, and the one that people install, which has
+// no binary and runs the platform's.
 func (r release) npm(context.Context) error {
 	for _, p := range platforms() {
 		files, err := r.template("packaging/npm/platform", "", values{platformMark: p.name(), systemMark: p.system, processorMark: p.processor})

@@ -84,7 +84,7 @@ func object(t testing.TB, text string) (out map[string]any) {
 }
 
 // Each platform has a package with its binary and licences, which npm installs on that platform only. The package that
-// people install names all of them, in its own version.
+// people install names all these packages, in its own version.
 func TestNpmPackages(t *testing.T) {
 	r := newRelease(t).mustMake(t)
 	main := contents(t, filepath.Join(r.dist, "npm", "todo-mcp-1.2.3.tgz"))
@@ -177,8 +177,8 @@ func TestRegistryEntry(t *testing.T) {
 }
 
 // The plugins, as folders and as archives that clients install, and the chart have the version of the release; the
-// chart has its image. A plugin has the files that its manifest names, and runs the server as todo-mcp. Each shell has
-// a script of completions.
+// chart has the release's image. A plugin has the files that its manifest names, and runs the server as todo-mcp. Each
+// shell has a script of completions.
 func TestPluginsAndChart(t *testing.T) {
 	r := newRelease(t).mustMake(t)
 	for _, p := range []struct{ archive, folder, client, manifest, server string }{
@@ -218,8 +218,8 @@ func TestPluginsAndChart(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 102: A release with a malformed version, no owner or image, none or two programs of a
-// platform → Refused; the error says which
+// BAD-INPUT 102: A release with a malformed version, no owner or image, none or two programs of a platform → Refused;
+// the error says which
 func TestRefused(t *testing.T) {
 	for name, spoil := range map[string]func(*release){
 		"-version": func(r *release) { r.version = "v1.2.3" },

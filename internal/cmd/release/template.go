@@ -38,7 +38,7 @@ func marks() *regexp.Regexp {
 	return regexp.MustCompile(strings.Join(all, "|"))
 }
 
-// values returns the values that every file of the release has, and those in others.
+// values returns the values for every file of the release, together with the values in others.
 func (r release) values(others values) values {
 	v := values{versionMark: r.version, ownerMark: r.owner, imageMark: r.image}
 	maps.Copy(v, others)
@@ -81,7 +81,7 @@ func (v values) json(template []byte) ([]byte, error) {
 	}
 }
 
-// fill replaces the marks in the JSON and Markdown files among files, and returns all of them.
+// fill replaces the marks in those files that are JSON or Markdown, and returns all the files.
 func (v values) fill(files []file) ([]file, error) {
 	for i, f := range files {
 		var err error
@@ -100,7 +100,7 @@ func (v values) fill(files []file) ([]file, error) {
 	return files, nil
 }
 
-// template returns the file or files at the path from in the repository, with their marks replaced.
+// template is [release.read] with the marks in the files replaced. others has values for these files only.
 func (r release) template(from, into string, others values) ([]file, error) {
 	files, err := r.read(from, into)
 	if err != nil {

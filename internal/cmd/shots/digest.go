@@ -16,9 +16,9 @@ import (
 // digests is the file beside the pictures that has digests of their sources, see [drawnFrom].
 const digests = "drawn-from.txt"
 
-// drawnFrom returns a line for each kind of picture: the name of one, and a digest of its sources below root, the
-// folder of the repository. The sources are style sheets, templates, the card's script, and string literals in Go: a
-// change of other code leaves pictures as they are.
+// drawnFrom returns a line for each kind of picture: the name of one such picture, and a digest of the kind's sources
+// below root, the folder of the repository. The sources are style sheets, templates, the card's script, and string
+// literals in Go: a change of other code leaves pictures as they are.
 func drawnFrom(root string) (string, error) {
 	var lines strings.Builder
 	for _, p := range []struct {
@@ -44,7 +44,7 @@ func drawnFrom(root string) (string, error) {
 	return lines.String(), nil
 }
 
-// textsBelow returns what people may see of a folder or file: style sheets, pages, card.js and string literals in Go.
+// textsBelow returns the visible texts of a folder or file: style sheets, pages, card.js and string literals in Go.
 func textsBelow(path string) (texts []string, err error) {
 	err = filepath.WalkDir(path, func(path string, e os.DirEntry, err error) error {
 		if err != nil || e.IsDir() {

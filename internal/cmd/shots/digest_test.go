@@ -26,7 +26,7 @@ func TestPicturesAreNew(t *testing.T) {
 	}
 }
 
-// drawnFrom changes with a page's texts and styles, and not with its code.
+// The result of drawnFrom changes with a page's texts and styles, and not with its code.
 func TestDrawnFrom(t *testing.T) {
 	folder := t.TempDir()
 	for _, name := range []string{"server/panel", "server/card", "internal/watch", "internal/cmd/shots"} {

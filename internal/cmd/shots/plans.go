@@ -14,7 +14,7 @@ const (
 	h = time.Hour
 )
 
-// plans returns the lists of the pictures. The first one's own page is a picture, too.
+// plans returns the lists of the pictures. The page of the first list is a picture, too.
 func plans() []plan {
 	shop, billing, dots := "/home/ann/code/acme-web", "/home/ann/code/billing-api", "/home/ann/dotfiles"
 	return []plan{

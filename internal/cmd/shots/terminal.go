@@ -18,8 +18,7 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// shootTerminal runs `todo-mcp watch` on the server in a tmux terminal and
-// saves a picture of its screen.
+// shootTerminal runs `todo-mcp watch` on the server in a tmux terminal and saves a picture of its screen.
 func shootTerminal(ctx context.Context, url, file string) error {
 	dir, err := os.MkdirTemp("", "shots")
 	if err != nil {
@@ -56,7 +55,7 @@ func shootTerminal(ctx context.Context, url, file string) error {
 	return errors.New("watch does not show the list of the picture")
 }
 
-// waitForText waits until the terminal shows a text, for at most atMost, and returns its screen with SGR sequences.
+// waitForText waits until the terminal shows a text, but at most atMost, and returns the screen with SGR sequences.
 func waitForText(tmux func(...string) (string, error), text string, atMost time.Duration) (string, error) {
 	plain := regexp.MustCompile("\x1b\\[[0-9;]*m")
 	for deadline := time.Now().Add(atMost); ; {
@@ -70,8 +69,7 @@ func waitForText(tmux func(...string) (string, error), text string, atMost time.
 	}
 }
 
-// shootText saves a picture of a screen that tmux captured with its SGR
-// sequences.
+// shootText saves a picture of a screen that tmux captured with its SGR sequences.
 func shootText(ctx context.Context, screen, file string) error {
 	page := `<!doctype html><meta charset="utf-8"><style>` + terminalStyle + `</style><body><div id="terminal">` + toHTML(strings.TrimRight(screen, "\n")) + `</div>`
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -140,8 +138,7 @@ func toHTML(screen string) string {
 	return b.String()
 }
 
-// restyle returns the style after the codes of one SGR sequence. A code that is
-// not in styles, such as 0, resets it.
+// restyle returns the style after the codes of one SGR sequence. A code not in styles, such as 0, resets the style.
 func restyle(style, codes string) string {
 	for code := range strings.SplitSeq(codes, ";") {
 		added, known := styles()[code]

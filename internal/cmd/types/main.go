@@ -1,9 +1,9 @@
-// Command types checks the types of a module, its tests included, as compilers for other systems do. It takes seconds
-// where compiling takes minutes of a processor: it makes no code, and of other modules it checks only declarations.
+// Command types checks the types of a module and of its tests, as compilers for other systems do. It takes seconds
+// where compiling takes minutes of a processor: it makes no code, and in other modules it checks only declarations.
 //
 //	types FOLDER [SYSTEM/PROCESSOR...]
 //
-// FOLDER is the folder of a module, such as ../.. or . from internal/cmd. types prints all errors and ends non-zero.
+// FOLDER is a module's folder, such as ../.. or . from internal/cmd. types prints all errors and, if any, exits with 1.
 package main
 
 import (
@@ -41,7 +41,7 @@ func main() {
 	}
 }
 
-// listed has what go list prints of a package.
+// listed has the fields that go list prints of one package.
 type listed struct {
 	ImportPath, Dir string
 	GoFiles         []string
@@ -118,7 +118,7 @@ func (c *checker) check(p listed, own bool) {
 	if p.Module != nil && p.Module.GoVersion != "" {
 		config.GoVersion = "go" + p.Module.GoVersion
 	}
-	path, _, _ := strings.Cut(p.ImportPath, " ")                         // of "x [x.test]", which is x with its tests
+	path, _, _ := strings.Cut(p.ImportPath, " ")                         // "x [x.test]" is the package x with its tests
 	c.packages[p.ImportPath], _ = config.Check(path, files, parsed, nil) // config.Error keeps the errors
 }
 

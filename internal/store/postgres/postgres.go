@@ -2,9 +2,9 @@
 // promise of board.Store: an acknowledged save is committed, as durable as the database's synchronous_commit makes it.
 //
 // All tables are in the schema todo_mcp, which [Open] creates. Updates of one principal run one after the other. Most
-// take two round trips: one begins the transaction and reads, one stores and commits. A server notifies the others of
-// its saves after the commit, at most once in [noticeInterval]; if a notice is lost, the others read soon after (see
-// board.Board).
+// updates take two round trips: the first begins the transaction and reads, the second stores and commits. A server
+// notifies the other servers of its saves after the commit, at most once in [noticeInterval]. If a notice is lost, the
+// other servers read the saves a few seconds later (see board.Board).
 package postgres
 
 import (
@@ -33,11 +33,11 @@ type Store struct {
 	tables.Used
 	pool *pgxpool.Pool
 	keep board.Keep
-	// turns are the locks of principals in this process; several principals may share one. Updates that wait for a lock
-	// get it in the order in which they came, and hold no connection meanwhile.
+	// turns are the locks of principals in this process; several principals may share a lock. Updates that wait for a
+	// lock get it in the order in which they came, and hold no connection while they wait.
 	turns [1024]chan struct{}
-	room  chan struct{} // a slot for each connection that updates may use: all but one, which only reads use
-	saved chan struct{} // one slot, full if other servers are to be notified of a save
+	room  chan struct{} // a slot for each connection that updates may use: all but one, which is kept for reads
+	saved chan struct{} // one slot, full if other servers are still to be notified of a save
 	alive alive
 
 	life *tables.Life
@@ -46,12 +46,12 @@ type Store struct {
 var _ board.Store = (*Store)(nil)
 
 // openTimeout bounds how long Open tries to reach the database; statementTimeout bounds a statement, including its wait
-// for locks. idleTimeout is how long an update may hold up others of its principal after its process or its network
-// stopped.
+// for locks. idleTimeout is how long an update delays other updates of its principal after the process or the network
+// of the update has stopped.
 const openTimeout, statementTimeout, idleTimeout = 10 * time.Second, 10 * time.Second, 5 * time.Second
 
 // Open connects to the database at a postgres:// URL or a connection string of libpq, and makes the schema in it. It
-// returns an error if a pooler at the address loses notices.
+// returns an error if the address leads to a pooler that loses settings or notices.
 func Open(ctx context.Context, address string, keep board.Keep) (*Store, error) {
 	s := &Store{keep: keep, life: tables.NewLife(keep.Before), saved: make(chan struct{}, 1)}
 	config, err := pgxpool.ParseConfig(address)
@@ -83,7 +83,7 @@ func Open(ctx context.Context, address string, keep board.Keep) (*Store, error) 
 // errURL means that an address cannot be parsed. It does not wrap the parser's error, which may quote a password.
 var errURL = errors.New("the address of the database is not valid: postgres://USER:PASSWORD@HOST:PORT/DATABASE")
 
-// CheckURL returns an error unless a text is a well-formed address of a database.
+// CheckURL returns an error unless address is a well-formed URL or connection string of a database.
 func CheckURL(address string) error {
 	if _, err := pgx.ParseConfig(address); err != nil {
 		return errURL
@@ -91,7 +91,7 @@ func CheckURL(address string) error {
 	return nil
 }
 
-// Redacted returns an address without password and settings; "postgres" if it is no URL.
+// Redacted returns an address without password and settings; "postgres" if the address is no URL.
 func Redacted(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -119,7 +119,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// call calls run unless the store is closed or ctx has ended. Errors begin with what, the operation (see [named]).
+// call calls the function run unless the store is closed or ctx has ended. Its errors begin with the text in what.
 func (s *Store) call(ctx context.Context, what string, run func() error) error {
 	err := s.life.Enter(ctx)
 	if err == nil {
@@ -131,8 +131,8 @@ func (s *Store) call(ctx context.Context, what string, run func() error) error {
 	return named(ctx, what, err)
 }
 
-// named puts the text in what, the failed operation, before an error, and adds the error of ctx if ctx has ended. It
-// replaces errors of connections, since they contain the host and the user, and language models read errors.
+// named puts the text in what, the name of the failed operation, before an error, and adds the error of ctx if ctx has
+// ended. It replaces connection errors, since they contain the host and the user, and language models read errors.
 func named(ctx context.Context, what string, err error) error {
 	said, isSaid := errors.AsType[*pgconn.PgError](err)
 	_, isRefused := errors.AsType[*pgconn.ConnectError](err)
@@ -151,11 +151,11 @@ func named(ctx context.Context, what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// otherTables are the error codes (SQLSTATE) for another version's tables: missing parts, or TM001 of todo_mcp.seq.
+// otherTables are the SQLSTATE codes that another version's tables cause: missing parts, or TM001 from todo_mcp.seq.
 var otherTables = []string{"3F000", "42P01", "42703", "42883", "TM001"}
 
-// isAway reports whether a connection failed because the database does not answer, or starts or stops (57P…). It is
-// false if the database refused the connection otherwise.
+// isAway reports whether a connection failed because the database does not answer, or is starting or stopping (57P…).
+// It is false if the database refused the connection for another reason.
 func isAway(err error) bool {
 	_, failed := errors.AsType[*pgconn.ConnectError](err)
 	said, isSaid := errors.AsType[*pgconn.PgError](err)
@@ -176,14 +176,14 @@ func endsConnection(code string) bool {
 	return code[:2] == "08" || code[:2] == "57" && code != "57014" || code == "40003" // 57014: a cancelled statement; 40003: unknown completion
 }
 
-// SessionKey returns the key that signs session ids on all servers of the database. It stores fresh if there is none.
+// SessionKey returns the key that signs session ids on all servers of the database. If it has no key, it stores fresh.
 func (s *Store) SessionKey(ctx context.Context, fresh []byte) (key []byte, err error) {
 	return key, s.call(ctx, "read session key", func() error {
 		return s.pool.QueryRow(ctx, `UPDATE todo_mcp.store SET session_key = coalesce(session_key, $1) RETURNING session_key`, fresh).Scan(&key)
 	})
 }
 
-// Check is [tables.Reader.Check] in one transaction. PostgreSQL's data_checksums and amcheck check its own structures.
+// Check is [tables.Reader.Check] in one transaction. It leaves PostgreSQL's structures to data_checksums and amcheck.
 func (s *Store) Check(ctx context.Context, found func(problem string)) (revisions int, err error) {
 	return revisions, s.call(ctx, "check store", func() error {
 		return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) (err error) {
@@ -196,7 +196,7 @@ func (s *Store) Check(ctx context.Context, found func(problem string)) (revision
 	})
 }
 
-// Unsafe warns of the settings of the database with which a crash loses acknowledged commits; empty for none.
+// Unsafe warns of database settings with which a crash loses acknowledged commits; warning is empty if there are none.
 func (s *Store) Unsafe(ctx context.Context) (warning string, err error) {
 	return warning, s.call(ctx, "read settings", func() error {
 		return s.pool.QueryRow(ctx, `SELECT coalesce('the database may lose acknowledged writes when its machine fails: ' ||
@@ -205,7 +205,7 @@ func (s *Store) Unsafe(ctx context.Context) (warning string, err error) {
 	})
 }
 
-// queries returns the statements of this package.
+// queries returns the SQL statements of package tables for PostgreSQL.
 var queries = sync.OnceValue(tables.Dialect{
 	Newest:   `JOIN main.history h ON h.list = l.id AND h.revision = l.revision`,
 	Settled:  `(SELECT todo_mcp.settled())`,
@@ -216,12 +216,12 @@ var queries = sync.OnceValue(tables.Dialect{
 	Lock:     ` FOR UPDATE`,
 }.Queries)
 
-// sender runs statements: on the database, or in a transaction.
+// sender sends statements to the database, outside a transaction or in one.
 type sender interface {
 	SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults
 }
 
-// newReader returns a reader that sends its queries to q. Each query runs within the function call, as in [Store.call].
+// newReader returns a reader that sends its queries to q. The parameter call, such as [Store.call], runs each of them.
 func newReader(q sender, health *tables.Health, call func(ctx context.Context, what string, run func() error) error) tables.Reader {
 	return tables.NewReader(queries(), func(ctx context.Context, what, sql string, args []any, read func(tables.Rows) error) error {
 		return call(ctx, what, func() error {
@@ -241,13 +241,13 @@ func (s *Store) exec(ctx context.Context, what, sql string, args ...any) error {
 	})
 }
 
-// plain returns a text without NUL and invalid UTF-8, which PostgreSQL cannot store. Texts of users have neither; ids
-// of hosts may.
+// plain replaces NUL and invalid UTF-8 in a text by U+FFFD, since PostgreSQL cannot store them. Texts of users contain
+// neither; ids that hosts give may.
 func plain(text string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\ufffd"), "\ufffd")
 }
 
-// stored applies plain to the texts among the arguments of a statement, in place.
+// stored replaces, in place, each text among the arguments of a statement by the result of [plain].
 func stored(args []any) []any {
 	for i, arg := range args {
 		if text, ok := arg.(string); ok {
@@ -257,7 +257,7 @@ func stored(args []any) []any {
 	return args
 }
 
-// numbered converts SQL of package tables for PostgreSQL: ? becomes $1, $2 and so on, and main. becomes todo_mcp.
+// numbered converts SQL of package tables for PostgreSQL: ? becomes $1, $2 and so on, and "main." becomes "todo_mcp.".
 func numbered(query string) string {
 	before, rest, more := strings.Cut(strings.ReplaceAll(query, "main.", "todo_mcp."), "?")
 	var out strings.Builder

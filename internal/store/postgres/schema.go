@@ -18,11 +18,11 @@ import (
 //go:embed schema.sql
 var schema string
 
-// steps lead to the schema of this program: each makes its version from the version before, the first one from nothing.
-// Their number is the version. A released step never changes: a later change is a new step, schema002.sql and so on.
+// steps are SQL scripts: step n makes version n of the schema from version n-1, the first step from nothing. Their
+// number is this program's version. A released step never changes: a change is a new step, schema002.sql and so on.
 var steps = []string{schema}
 
-const schemaLock = 0x746f646f // of the advisory lock under which one server makes the schema
+const schemaLock = 0x746f646f // the number of the advisory lock that a server holds while it makes the schema
 
 // prepare makes the schema if there is none. If say is not nil, it upgrades an earlier schema and calls say per step.
 func prepare(ctx context.Context, config *pgx.ConnConfig, say func(text string)) error {
@@ -44,7 +44,7 @@ func prepare(ctx context.Context, config *pgx.ConnConfig, say func(text string))
 	now, err := schemaVersion(ctx, conn)
 	if err == nil && now < len(steps) {
 		if now > 0 {
-			ctx = context.WithoutCancel(ctx) // to move a large store may take long
+			ctx = context.WithoutCancel(ctx) // moving a large store may take longer than openTimeout
 		}
 		for try := 1; try == 1 || raced(err) && try <= maxTries; try++ {
 			err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return makeSchema(ctx, tx, say) })
@@ -59,8 +59,8 @@ var errPooler = errors.New("the address leads to a pooler (as PgBouncer) that lo
 // noticeTimeout bounds how long a notice may take to arrive while the store opens.
 const noticeTimeout = 3 * time.Second
 
-// checkNotices returns [errPooler] if a pooler may run each transaction on another connection: then no notice arrives.
-// It sends a test notice only if it finds a pooler: the database's process id then differs from the connection's.
+// checkNotices returns [errPooler] if a test notice does not arrive, as with a pooler that switches connections between
+// transactions. It sends the notice only to a pooler: the database's process id then differs from the connection's.
 func checkNotices(ctx context.Context, conn *pgx.Conn, config *pgx.ConnConfig) error {
 	var process uint32
 	err := conn.QueryRow(ctx, `SELECT pg_backend_pid()`, pgx.QueryExecModeExec).Scan(&process)
@@ -104,7 +104,7 @@ func makeSchema(ctx context.Context, tx pgx.Tx, say func(text string)) error {
 		}
 	}
 	err = tables.Step(steps, before, say, func(version int, step string) error {
-		if version > 1 { // renames the marker first: reads wait for it before they lock anything
+		if version > 1 { // renames the marker first, since reads lock the marker before all other tables
 			step = fmt.Sprintf("ALTER TABLE todo_mcp.%s RENAME TO %s; UPDATE todo_mcp.store SET version = %d;\n%s", marker(version-1), marker(version), version, step)
 		}
 		_, err := tx.Exec(ctx, step)
@@ -116,7 +116,7 @@ func makeSchema(ctx context.Context, tx pgx.Tx, say func(text string)) error {
 	return nil
 }
 
-// marker names the empty table of a version. Reads name the table, so they fail after a newer program moved the schema.
+// marker names the empty table of a version. Reads name that table, so they fail once a newer program has renamed it.
 func marker(version int) string { return fmt.Sprint("version_", version) }
 
 // schemaVersion returns the version of the schema in a database (0: none), or an error if this program cannot use it.

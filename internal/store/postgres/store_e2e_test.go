@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 func server(t testing.TB) *postgrestest.Server {
 	t.Helper()
 	private.once.Do(func() {
-		// New tables have no statistics, and without statistics the planner chooses nested loops.
+		// New tables have no statistics, without which the planner would choose nested loops: so these are off.
 		if private.server, private.err = postgrestest.New("fsync=off", "autovacuum=off", "enable_nestloop=off", "jit=off", "deadlock_timeout=50ms"); private.err == nil {
 			private.err = private.server.SetTemplate(func(address string) error {
 				s, err := Open(context.Background(), address, board.Keep{})
@@ -70,8 +70,8 @@ func newDatabase(t testing.TB) string {
 
 var used = make(chan string, 100)
 
-// emptied returns the address of a database without lists, perhaps that of an earlier test: emptying a database takes a
-// tenth of the time of making one. The test must not alter tables.
+// emptied returns the address of a database without lists, perhaps a database of an earlier test: emptying a database
+// takes a tenth of the time of making one. A test that calls emptied must not alter tables.
 func emptied(t testing.TB) (address string) {
 	t.Helper()
 	select {
@@ -97,7 +97,7 @@ func open(t testing.TB, url string, keep ...board.Keep) *Store {
 	return s
 }
 
-// fresh returns a store in a database of its own; both returns two stores in one such database.
+// fresh returns a store in an empty database; the function both returns two stores in one empty database.
 func fresh(t testing.TB, keep ...board.Keep) *Store {
 	t.Helper()
 	return open(t, emptied(t), keep...)
@@ -136,8 +136,8 @@ func TestAging(t *testing.T) {
 	})
 }
 
-// Open refuses an invalid address without showing what may be a password, and gives up soon on a database that it
-// cannot reach.
+// Open refuses an invalid address without showing the password in it, and soon gives up on a database that it cannot
+// reach.
 func TestOpenRefusals(t *testing.T) {
 	for _, url := range []string{"postgres://user:secret@host:port/x", "postgres://user:secret@127.0.0.1:1/x?connect_timeout=1"} {
 		begun := time.Now()

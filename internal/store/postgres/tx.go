@@ -42,11 +42,11 @@ func (s *Store) Update(ctx context.Context, key board.Key, change func(board.Tx)
 
 var seed = maphash.MakeSeed()
 
-// maxTries is how often a change runs at most, if its transactions lose their connection or a race.
+// maxTries is how often a change may run. It runs again if its transaction loses its connection or a race.
 const maxTries = 10
 
-// raced reports whether a transaction failed only because of a concurrent one: of another program, or of another
-// principal that used the same id for a new row. Updates of one principal wait for each other.
+// raced reports whether a transaction failed only because of a concurrent transaction of another program, or of another
+// principal that used the same id for a new row. Updates of one principal wait for each other, so they never race.
 func raced(err error) bool {
 	refused, ok := errors.AsType[*pgconn.PgError](err)
 	codes := []string{"40P01", "40001", "23505"} // deadlock, serialization failure, unique violation
@@ -83,8 +83,8 @@ func (s *Store) try(ctx context.Context, key board.Key, change func(board.Tx) er
 // mayRunAgain reports whether a transaction failed because of another transaction or of a lost connection.
 func (t *tx) mayRunAgain(err error) bool { return raced(err) || err != nil && t.conn.Conn().IsClosed() }
 
-// begin begins the transaction, waits for other updates of the principal, and reads what most changes need: the chat of
-// key, what the chat has seen, and its current list (or, without one, the list whose id is the chat's).
+// begin begins the transaction, waits for other updates of the principal, and reads the rows that most changes need:
+// the chat of key, its rows of seen, and its current list (or, if it has none, the list whose id is the chat's).
 func (t *tx) begin(ctx context.Context, key board.Key) error {
 	t.pending.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED`)
 	if key.Principal == board.AllPrincipals { // no other update runs meanwhile
@@ -93,7 +93,7 @@ func (t *tx) begin(ctx context.Context, key board.Key) error {
 		t.pending.Queue(`LOCK TABLE todo_mcp.store IN ROW SHARE MODE`) // waits for a move of the schema (see makeSchema)
 		t.pending.Queue(`SELECT pg_advisory_xact_lock(1, todo_mcp.lock_of($1))`, plain(key.Principal))
 	}
-	// Each of the following statements sees what was committed before the lock was granted.
+	// The following statements see all transactions that were committed before the lock was granted.
 	if todo.IsChatID(key.Chat) {
 		t.pending.Queue(numbered(queries().ChatOf), plain(key.Chat)).Query(func(found pgx.Rows) error {
 			all, _, err := tables.Good(&t.store.Health, found, tables.ScanChat)
@@ -108,7 +108,7 @@ func (t *tx) begin(ctx context.Context, key board.Key) error {
 	})
 	t.pending.Queue(numbered(queries().Newest)+` WHERE l.id = coalesce(nullif(todo_mcp.held($1, $2, $3), ''), $2)`, of...).Query(func(found pgx.Rows) error {
 		all, _, err := tables.Good(&t.store.Health, found, tables.ScanSnapshot)
-		for _, s := range all { // damaged rows are left out: a method that needs one returns the error itself
+		for _, s := range all { // damaged rows are left out: a method that needs such a row reads it again and fails
 			t.Memory.Lists[s.List.ID] = s
 		}
 		return err
@@ -142,7 +142,7 @@ func (t *tx) end() {
 // flush sends the pending statements, and handles their results.
 func (t *tx) flush(ctx context.Context) error { return t.SendBatch(ctx, &pgx.Batch{}).Close() }
 
-// SendBatch implements sender. It sends the pending statements and then those of batch, together.
+// SendBatch implements sender. It sends the pending statements, then those of batch, in one round trip.
 func (t *tx) SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults {
 	batch.QueuedQueries = append(t.pending.QueuedQueries, batch.QueuedQueries...)
 	t.pending = &pgx.Batch{}
@@ -156,14 +156,14 @@ type tx struct {
 	store   *Store
 	conn    *pgxpool.Conn
 	pending *pgx.Batch
-	seq     int64 // the first Seq that it may give
+	seq     int64 // the first Seq that NextSeq gives
 	writes  bool
-	saves   int64 // how many Seqs it has given
+	saves   int64 // how many Seqs NextSeq has given
 }
 
 var _ board.Tx = (*tx)(nil)
 
-// newTx returns a transaction that has not begun, with a connection, which end releases.
+// newTx returns a transaction that has not begun. It has a connection, which [tx.end] releases.
 func (s *Store) newTx(ctx context.Context) (*tx, error) {
 	select {
 	case s.room <- struct{}{}:

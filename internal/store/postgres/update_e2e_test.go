@@ -30,7 +30,7 @@ import (
 type trips struct{ n atomic.Int64 }
 
 func (c *trips) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
-	if !strings.Contains(data.SQL, "pg_notify") { // a notice, for which nobody waits
+	if !strings.Contains(data.SQL, "pg_notify") { // no update waits for its notice
 		c.n.Add(1)
 	}
 	return ctx
@@ -53,7 +53,7 @@ func TestRoundTrips(t *testing.T) {
 	traced := checktest.Must(pgxpool.NewWithConfig(t.Context(), config))(t)
 	s.pool.Close()
 	s.pool, s.Reader = traced, newReader(traced, &s.Health, s.call)
-	audited := &audit.Log{Store: s, Out: io.Discard, Report: slog.New(slog.DiscardHandler)} // it reads nothing
+	audited := &audit.Log{Store: s, Out: io.Discard, Report: slog.New(slog.DiscardHandler)} // the log reads nothing
 	lists := board.NewBoard(audited).As("p")
 	agent := board.Target{Conversation: board.Conversation{Key: "c"}}
 	mirror := board.Target{Conversation: board.Conversation{Key: "c", Mirrors: true}}
@@ -63,7 +63,7 @@ func TestRoundTrips(t *testing.T) {
 		target *board.Target
 		want   int64
 	}{
-		{"a write that begins a list", &agent, 5}, // it also looks for its id and for room, and registers its process
+		{"a write that begins a list", &agent, 5}, // it also looks up its id, checks the room and registers its process
 		{"a write", &agent, 2}, {"the next", &agent, 2},
 		{"one that mirrors its host's, and begins", &mirror, 4}, {"the next of it", &mirror, 2},
 		{"a person's", &person, 2},
@@ -86,7 +86,7 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// begin runs an update in another goroutine until change calls its argument pause. end lets the update go on.
+// begin starts an update in another goroutine, and returns when change calls pause. end lets the update go on.
 func begin(t *testing.T, s *Store, key board.Key, change func(tx board.Tx, pause func()) error) (end func(), done chan error) {
 	t.Helper()
 	paused, goOn := make(chan bool), make(chan bool)
@@ -110,9 +110,9 @@ func awaitWaiting(t *testing.T, s *Store, n int) {
 	})
 }
 
-// An update waits for a running update of the same principal on another server. Then it sees all that the other stored:
-// a list that it found by a query, the chats that hold the list, a name, and another chat. Each update runs once.
-// Updates of other principals do not wait.
+// An update waits for a running update of the same principal on another server. Then it reads all that the other update
+// stored: a list found by a query, the chats that hold the list, a name, and a chat. Each update runs once. Updates of
+// other principals do not wait.
 func TestUpdatesOfAPrincipal(t *testing.T) {
 	s, other := both(t)
 	ctx, chat := t.Context(), todo.ChatID("p", "", "b", false)
@@ -238,8 +238,8 @@ func TestOldRowsInUse(t *testing.T) {
 	}
 }
 
-// A server that stands still in an update delays others of the principal by idle_in_transaction_session_timeout. Its
-// update has then stored nothing, and runs again when the server goes on.
+// A server that stands still in an update delays other updates of the principal by idle_in_transaction_session_timeout.
+// Its own update has then stored nothing, and runs again when the server goes on.
 func TestStandsStill(t *testing.T) {
 	address := emptied(t)
 	s, other := open(t, address+"&idle_in_transaction_session_timeout=300"), open(t, address)
@@ -297,7 +297,7 @@ func TestHorizon(t *testing.T) {
 	for n, c := range []struct {
 		slow, quick  func(board.Tx) error
 		before, then string
-		both         string // what is new to a reader that came before both commits
+		both         string // shown to a reader whose position is from before both commits
 	}{
 		{saveChat("slow"), saveList("quick"), "0 0", "1 1", "1 1"},
 		{saveList("slow list"), saveChat("quick chat"), "1 1", "2 2", "1 1"},
@@ -306,7 +306,7 @@ func TestHorizon(t *testing.T) {
 	} {
 		var meanwhile int64
 		err := s.Update(ctx, board.Key{Principal: "slow"}, func(tx board.Tx) error {
-			_, isRead := tx.Chats(ctx, board.ChatQuery{}) // a read in the update, which has its Seq since it began
+			_, isRead := tx.Chats(ctx, board.ChatQuery{}) // a read inside the update, which got its Seqs when it began
 			err := errors.Join(c.slow(tx), isRead, other.Update(ctx, board.Key{Principal: "quick"}, c.quick))
 			if got := shown(position); got != c.before {
 				t.Errorf("%d: shown although one before it is not committed: %s, want %s", n, got, c.before)
@@ -360,7 +360,7 @@ func snapshot(id string, revision int64) todo.Snapshot {
 	return todo.Snapshot{List: todo.List{ID: id, Created: time.Now().UTC()}, Revision: revision, Items: []todo.Item{}, Updated: time.Now().UTC()}
 }
 
-// A store that closes right after a save, as that of a command does, notifies others of the save.
+// A store that closes right after a save, as a command's store does, notifies other servers of the save.
 func TestLastSaveIsTold(t *testing.T) {
 	address := emptied(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -451,9 +451,9 @@ func mustBeAt(t *testing.T, s *Store, id string, revision int64) {
 	}
 }
 
-// If several newer servers start at once, one of them moves an earlier database, and says each step. BAD-INPUT 52:
-// until then, a server of the earlier version saves as before. Afterwards each of its reads and writes fails with
-// ErrTooNew, and stores nothing.
+// If several newer servers start at once, one of them moves an earlier database to the new schema, and says each step.
+// BAD-INPUT 52: before the move, a server of the earlier version saves as usual. After the move, each of its reads and
+// writes fails with ErrTooNew, and stores nothing.
 func TestMovedBeside(t *testing.T) {
 	url := newDatabase(t)
 	old := open(t, url)
@@ -516,8 +516,8 @@ func TestMovedBeside(t *testing.T) {
 }
 
 // A move that loses its connection, or whose step fails, leaves the database as it was. The error names the step's
-// file, and a later server moves the database. Without Keep.Moving, Open fails with ErrEarlier, which says what moves
-// it.
+// file, and a later server can move the database. Without Keep.Moving, Open fails with ErrEarlier, which says how to
+// move the database.
 func TestMoveFails(t *testing.T) {
 	url := newDatabase(t)
 	old := open(t, url)
@@ -559,7 +559,7 @@ func TestMoveTakesItsTime(t *testing.T) {
 	}, `SELECT pg_sleep(1)`)
 }
 
-// A move waits for a running update that has read the earlier version, whatever the update will store.
+// A move waits for a running update that has read the schema version, even if the update has stored nothing yet.
 func TestMoveWaitsForUpdates(t *testing.T) {
 	url := newDatabase(t)
 	old := open(t, url)

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// aliveFor is how long a process counts as alive after it renewed its row, as it does every sayAliveEvery.
+	// aliveFor is how long a process counts as alive after it renewed its row. It renews the row every sayAliveEvery.
 	aliveFor      = 30 * time.Second
 	sayAliveEvery = aliveFor / 3
-	// Alive asks again after aliveAge about a process that was alive, and after deadAge about one that was not and may
-	// have begun since.
+	// If a process was alive at the last read, Alive reads again after aliveAge. If it was not, Alive reads again after
+	// deadAge, since the process may have begun meanwhile.
 	aliveAge, deadAge = time.Second, 20 * time.Millisecond
 )
 
@@ -24,11 +24,11 @@ const (
 type alive struct {
 	sync.Mutex
 	read    time.Time
-	isKnown bool // the database answered
+	isKnown bool // the database answered that read
 	are     []string
 }
 
-// forget makes the next call of Alive read again.
+// forget makes the next call of Alive read the processes again.
 func (a *alive) forget() {
 	a.Lock()
 	defer a.Unlock()
@@ -93,12 +93,12 @@ func (s *Store) Alive(process string) bool {
 const (
 	// channel is the channel on which notices are sent, and saves is their payload.
 	channel, saves = "todo_mcp", "saves"
-	// noticeInterval is the least time between two notices of a server. No transaction with a save sends a notice,
+	// noticeInterval is the least time between two notices of a server. The transaction of a save never sends a notice,
 	// because PostgreSQL commits transactions with notices one after the other.
 	noticeInterval = 20 * time.Millisecond
 	// reconnectAfter is the pause after a notice or a connection failed.
 	reconnectAfter = 500 * time.Millisecond
-	// settleAfter is the time from a hint to a second one: Find shows a save only after all earlier transactions ended.
+	// settleAfter is the time until a second hint: Find shows a save only after all earlier transactions have ended.
 	settleAfter = 10 * time.Millisecond
 )
 
@@ -143,7 +143,7 @@ func (s *Store) listen(ctx context.Context, config *pgx.ConnConfig) error {
 	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
 		return err
 	}
-	for { // the first hint needs no notice: one sent before LISTEN may never come, and watchers read its save now
+	for { // the first hint waits for no notice: a notice sent before LISTEN may never come, but its save can be read
 		s.life.Hint()
 		if _, err := conn.WaitForNotification(ctx); err != nil {
 			return err

@@ -19,7 +19,7 @@ type Line struct {
 	held  chan struct{} // closed by Release; nil unless held
 }
 
-// NewLine makes a line to a server on a port of this machine. The caller closes it.
+// NewLine makes a line that listens on a port of this machine and leads to a server. The caller closes the line.
 func NewLine(s *Server) (*Line, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -30,7 +30,7 @@ func NewLine(s *Server) (*Line, error) {
 	return l, nil
 }
 
-// Through returns an address that leads through the line to the database at another address of the server.
+// Through returns an address that leads, through the line, to the database at address.
 func (l *Line) Through(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil {

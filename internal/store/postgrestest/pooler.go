@@ -52,7 +52,7 @@ func NewPooler(s *Server, settings ...string) (*Pooler, error) {
 	return nil, err
 }
 
-// Through returns an address that leads through the pooler to the database at another address of the server.
+// Through returns an address that leads, through the pooler, to the database at address.
 func (p *Pooler) Through(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package record encodes snapshots and chats as JSON, the same in every store on disk, so that lists can move between
-// stores. A revision has all its items: a list is small, see [todo.MaxSize]. Seq, which belongs to one store, is not
-// encoded. Later versions must decode what earlier ones stored: fields are added, never renamed.
+// stores. Each revision is encoded with all its items: a list is small, see [todo.MaxSize]. Seq, which belongs to one
+// store, is not encoded. Later versions must decode the records of earlier ones: fields are added, never renamed.
 package record
 
 import (
@@ -20,7 +20,7 @@ import (
 // format is the format of version 1 of encoding/json, but with <, > and & unescaped.
 var format = jsonv2.JoinOptions(json.DefaultOptionsV1(), jsontext.EscapeForHTML(false))
 
-// Body encodes a snapshot without List, Seq, and an agent's Worked that repeats Updated. Nil Items become [].
+// Body encodes a snapshot, but not List, Seq, or a Worked that equals Updated in an agent's write. Nil Items become [].
 func Body(s todo.Snapshot) ([]byte, error) {
 	s.List = todo.List{}
 	if s.Items == nil {
@@ -57,13 +57,13 @@ func Snapshot(body, list []byte, seq int64) (todo.Snapshot, error) {
 	return s, nil
 }
 
-// Purged returns the empty revision that replaces a list's history; newest is the number of the last revision in it.
+// Purged returns the empty revision that replaces a list's history, whose last revision has the number newest.
 func Purged(id, principal string, newest int64, begun time.Time, by todo.Writer, now time.Time) todo.Snapshot {
 	return todo.Snapshot{List: todo.List{ID: id, Principal: principal, Created: begun.UTC()}, Revision: newest + 1, Items: []todo.Item{},
 		Updated: now.UTC(), Deleted: true, Writer: by}
 }
 
-// UnixNano returns t in Unix nanoseconds. Times before 1678 or after 2262 become the nearest one that fits.
+// UnixNano returns t in Unix nanoseconds. A time before 1678 or after 2262 becomes the nearest time that fits in int64.
 func UnixNano(t time.Time) int64 {
 	switch {
 	case t.Before(time.Unix(0, math.MinInt64)):

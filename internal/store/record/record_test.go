@@ -39,8 +39,8 @@ func fullSnapshot() todo.Snapshot {
 	}
 }
 
-// Existing files contain this format, so it must not change: a snapshot with
-// every field set is encoded as in the golden file and decoded without loss.
+// Existing files contain this format, so it must not change: a snapshot with most fields set is encoded as in the
+// golden file and decoded without loss.
 func TestStoredRow(t *testing.T) {
 	want := fullSnapshot()
 	body := checktest.Must(record.Body(want))(t)
@@ -110,7 +110,7 @@ func FuzzSnapshot(f *testing.F) {
 	})
 }
 
-// Times beyond the range of Unix nanoseconds keep their order with times within it.
+// UnixNano turns times outside the range of Unix nanoseconds into its bounds, so that they keep their order.
 func TestUnixNano(t *testing.T) {
 	for _, c := range []struct {
 		t    time.Time

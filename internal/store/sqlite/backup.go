@@ -18,8 +18,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/store/tables"
 )
 
-// BackUp writes a copy of the store, as it is at one moment, to a new file that only its owner may read. It checks all
-// of the copy as [Store.Check] does, and returns how many revisions that has. Without an error the copy is on the disk.
+// BackUp writes a copy of the store, as it is at one moment, to a new file that only its owner may read. It checks the
+// whole copy as [Store.Check] does, and returns the number of its revisions. Without an error the copy is on the disk.
 func (s *Store) BackUp(ctx context.Context, to string, found func(problem string)) (revisions int, err error) {
 	part := to + ".part"
 	defer func() {
@@ -35,7 +35,7 @@ func (s *Store) BackUp(ctx context.Context, to string, found func(problem string
 		return 0, err
 	}
 	db := openDatabase(s.path, 1, "mode=rw", "busy_timeout(10000)", "synchronous(FULL)", "fullfsync(1)")
-	_, err = db.ExecContext(ctx, `VACUUM INTO ?`, part) // which syncs the copy
+	_, err = db.ExecContext(ctx, `VACUUM INTO ?`, part) // this statement also syncs the copy
 	if err = errors.Join(describe(s.path, err), db.Close()); err != nil {
 		return 0, err
 	}
@@ -46,8 +46,8 @@ func (s *Store) BackUp(ctx context.Context, to string, found func(problem string
 	return revisions, err
 }
 
-// Restore replaces the content of the store by that of a copy, in one transaction: processes that have it open continue,
-// and watchers see every list as just saved. It first checks the copy, and changes nothing if it finds a problem.
+// Restore replaces the content of the store by that of a copy, in one transaction. Processes that have the store open
+// go on, and watchers see every list as just saved. A copy with a problem is refused, and changes nothing.
 func (s *Store) Restore(ctx context.Context, from string, found func(problem string)) (revisions int, err error) {
 	defer func() {
 		if err != nil {
@@ -99,7 +99,7 @@ func takeAll(ctx context.Context, db *sql.DB, from string) error {
 		return err
 	}
 	defer tx.Rollback() //nolint:errcheck // what was not committed
-	// The copied rows get Seqs above all that this store has given, so that they count as newer.
+	// The copied rows get Seqs above all Seqs that this store has given, so that they count as newer.
 	if _, err := tx.ExecContext(ctx, `DELETE FROM lists; DELETE FROM history; DELETE FROM seen; DELETE FROM names; DELETE FROM chats; DELETE FROM keys; DELETE FROM list_counts`); err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (s *Store) Check(ctx context.Context, found func(problem string)) (revision
 	return tables.NewReader(queries(), query, &s.Health).Check(ctx, found)
 }
 
-// Unsafe returns no warning: [Open] has all settings that a store in a file needs.
+// Unsafe returns no warning: the store itself makes all settings on which the safety of saves depends.
 func (s *Store) Unsafe(context.Context) (warning string, err error) { return "", nil }
 
 // Compact gives the space of removed lists back to the file system, in steps of milliseconds. Others write in between.
@@ -159,13 +159,13 @@ func (s *Store) Compact(ctx context.Context) (err error) {
 		}
 		began := time.Now()
 		err = statements.query(ctx, `PRAGMA incremental_vacuum(256)`, nil, func(rows tables.Rows) error {
-			for rows.Next() { // each row moves a page; nobody else writes until the last
+			for rows.Next() { // each row moves a page; no other connection can write before the last row
 				continue
 			}
 			return rows.Err()
 		})
 		if err == nil {
-			board.Sleep(ctx, time.Since(began)) // so that others can write
+			board.Sleep(ctx, time.Since(began)) // so that other connections can write
 		}
 	}
 	if err == nil {

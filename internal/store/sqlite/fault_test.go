@@ -53,8 +53,8 @@ func checkGone(t *testing.T, path string, stores ...*Store) {
 }
 
 // BAD-INPUT 50: if a file is removed while stores have it open, they do not silently make a new, empty one. They refuse
-// calls until a process that never had the file, as after a restart, makes another. The old -wal and -shm are not
-// applied to the new file, and all stores go on with it.
+// calls until a process that never had the file open, as after a restart, makes another file. The old -wal and -shm are
+// not applied to the new file, and all stores go on with the new file.
 func TestMainFileDeleted(t *testing.T) {
 	for name, gone := range map[string]func(path string) error{
 		"the file": os.Remove,
@@ -74,7 +74,7 @@ func TestMainFileDeleted(t *testing.T) {
 			checktest.Check(t, gone(path))
 			checkGone(t, path, a, b)
 			if name == "its content" {
-				return // SQLite knows the file by its inode: all have to let go of it first
+				return // SQLite knows the file by its inode: all stores have to close it first
 			}
 			c := open(t, path)
 			for n := range int64(20) {
@@ -178,8 +178,8 @@ func TestLogCut(t *testing.T) {
 	}
 }
 
-// If one row of what a chat has seen is damaged, the chat keeps its other rows. Once the chat stores another row, the
-// damaged one is gone.
+// If one of a chat's rows of seen is damaged, the chat keeps its other rows. Once the chat stores another row, the
+// damaged row is gone.
 func TestDamagedSeen(t *testing.T) {
 	path, s := newStore(t)
 	key := board.Key{Chat: "c"}
@@ -199,7 +199,7 @@ func TestDamagedSeen(t *testing.T) {
 	}
 	mustSave(t, s, "c", 1)
 	checktest.Check(t, move(t.Context(), s, "c", "c"))
-	mustSave(t, open(t, path), "d", 1) // as another process saves, so that s must read anew
+	mustSave(t, open(t, path), "d", 1) // saves as another process does, so that s must read again
 	if err := s.Update(t.Context(), key, read); err != nil || len(known) != 2 || known[0].List != "c" || !known[0].Current || known[1].List != "a" || known[1].Current {
 		t.Errorf("78: after a move: %+v, %v", known, err)
 	}
@@ -211,7 +211,7 @@ func TestDamagedSeen(t *testing.T) {
 	}
 }
 
-// If another process has made the file meanwhile, its log is not removed as a leftover.
+// A process that makes the store file does not remove the log of a file that another process made meanwhile.
 //
 // BAD-INPUT 74: A process that sleeps or is killed while it makes the store file → Others wait
 // under a system lock, which ends with it
@@ -223,7 +223,7 @@ func TestCreatorThatSleeps(t *testing.T) {
 	really := removeLeftover
 	defer func() { removeLeftover = really }()
 	removeLeftover = func(name string) error {
-		if asleep.CompareAndSwap(false, true) { // a sleeps here; to b, all of its files look old
+		if asleep.CompareAndSwap(false, true) { // store a sleeps here; its files look old to b
 			for _, suffix := range []string{"-new", "-lock"} {
 				_ = os.Chtimes(path+suffix, time.Time{}, time.Now().Add(-time.Hour))
 			}
@@ -251,8 +251,8 @@ func TestCreatorThatSleeps(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 49: before the first save is acknowledged, the names of the file and of every folder
-// above it are on disk, whoever made the folder. Later processes sync none.
+// BAD-INPUT 49: before the first save is acknowledged, every folder above the file is synced, so that the file's name
+// survives, also in a folder that another program made. Later processes sync no folder.
 func TestFoldersSurvivePowerLoss(t *testing.T) {
 	synced := map[string]bool{}
 	really := syncFolder
@@ -275,7 +275,7 @@ func TestFoldersSurvivePowerLoss(t *testing.T) {
 }
 
 // BAD-INPUT 74: a process that looks for the store while another makes it does not take the new file for an empty
-// database beside a full log. Files that a killed process left hinder neither.
+// database beside a full log. Files that a killed process left (-new, -lock) hinder neither process.
 func TestLooksWhileAnotherMakes(t *testing.T) {
 	for n := range 10 {
 		path := filepath.Join(t.TempDir(), "todo.db")
@@ -302,7 +302,7 @@ func TestLooksWhileAnotherMakes(t *testing.T) {
 }
 
 // A check finds an excerpt (the line of a list on pages with many lists) that differs from its list. A damaged value in
-// the column deleted does not prevent the purge of its list, nor a damaged revision the next save.
+// the column deleted does not prevent the purge of its list. A damaged revision does not prevent the next save.
 func TestDamageOfAList(t *testing.T) {
 	path, s := newStore(t, board.Keep{Revisions: 5})
 	mustSave(t, s, "a", 1)
@@ -333,7 +333,7 @@ func problemsOf(t *testing.T, s *Store) (problems []string) {
 }
 
 // A damaged chat counts as missing, is found by a check, and does not hinder other chats. It can be saved again,
-// whichever column is damaged. A damaged time of a key is read as some other time, not as damage.
+// whichever column is damaged. A key with a damaged time is read and set without an error.
 func TestDamagedChat(t *testing.T) {
 	for column, value := range map[string]string{"principal": "'x'", "member": "'x'", "used": "7", "ended": "'x'", "body": "'{'", "sum": "7"} {
 		path, s := newStore(t)

@@ -22,14 +22,14 @@ import (
 
 var (
 	errBeingCreated = errors.New("store file is being made") // another process creates or changes the file; try again
-	errLogInUse     = errors.New("store is being read")      // others read a log that is to be merged; try again
+	errLogInUse     = errors.New("store is being read")      // others read the log that is to be merged; try again
 )
 
 // file is an open database with a count of its users. A nil *file means that no database is open.
 type file struct {
 	db    *sql.DB
 	info  fs.FileInfo
-	log   fs.FileInfo  // of the -wal file as it was opened; nil without one
+	log   fs.FileInfo  // of the -wal file when the database was opened; nil if there was none
 	fixed bool         // it was opened as immutable, see openReader
 	users atomic.Int32 // the last release closes the database
 
@@ -51,7 +51,7 @@ func (f *file) release() error {
 	return f.db.Close()
 }
 
-// isChanged reports whether a file that is read as immutable has changed from before to now (may be nil), or soon will.
+// isChanged reports whether a file read as immutable has a log, or whether the infos before and now (nil: gone) differ.
 func isChanged(path string, before, now fs.FileInfo) bool {
 	return hasLog(path) || now == nil || now.Size() != before.Size() || !now.ModTime().Equal(before.ModTime())
 }
@@ -62,8 +62,8 @@ func hasLog(path string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// look describes the file at path (nil, nil for none), or says what to do if no store can be there. It does not open the
-// file: only SQLite may, since closing another descriptor drops all locks that the process has on it.
+// look describes the file at path; nil, nil if there is none. Its error says what to do if no store can be at path. It
+// does not open the file: only SQLite may, since closing another descriptor drops all locks that the process has on it.
 func look(path string) (fs.FileInfo, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -139,10 +139,10 @@ func openReaderAs(ctx context.Context, mode, path string, info fs.FileInfo) (*fi
 	return nil, errors.Join(describe(path, err), db.Close())
 }
 
-// maxLog is the size in bytes to which SQLite truncates a larger log when it begins it anew (BAD-INPUT 65).
+// maxLog is the size in bytes to which SQLite truncates a larger log when it begins the log anew (BAD-INPUT 65).
 const maxLog = 4 << 20
 
-// openWriter opens the database for writing, and creates folder, file and schema. For say see makeSchema.
+// openWriter opens the database for writing, and creates a missing folder, file and schema. For say see makeSchema.
 func openWriter(ctx context.Context, path string, pragmas []string, say func(text string)) (*file, error) {
 	if err := create(path); err != nil {
 		return nil, err
@@ -184,7 +184,7 @@ func create(path string) error {
 	return nil
 }
 
-// publish creates the file, unless there is one. It first removes logs of a deleted database: SQLite would apply them.
+// publish creates the file, if it is missing. It first removes logs of a deleted database, which SQLite would apply.
 func publish(path string) error {
 	if info, err := look(path); info != nil || err != nil {
 		return err
@@ -213,7 +213,7 @@ func openDatabase(path string, connections int, mode string, pragmas ...string) 
 	return db
 }
 
-// describe wraps err with the path and, for a file that cannot be used, with advice. It returns nil for nil.
+// describe wraps err with the path and, for a file that cannot be used, with advice. It keeps nil and ErrDamaged.
 func describe(path string, err error) error {
 	switch {
 	case err == nil || errors.Is(err, board.ErrDamaged):
@@ -243,7 +243,7 @@ func failedWith(err error, codes ...int) bool {
 	return ok && (slices.Contains(codes, e.Code()&0xff) || slices.Contains(codes, e.Code()))
 }
 
-// busy reports whether to try again: another connection or process has the file locked, or is creating it.
+// busy reports whether to try again: others have the file locked, read a log that is to be merged, or create the file.
 func busy(err error) bool {
 	return errors.Is(err, errBeingCreated) || errors.Is(err, errLogInUse) || failedWith(err, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_PROTOCOL)
 }

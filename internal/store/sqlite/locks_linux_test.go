@@ -25,8 +25,8 @@ func locked(t *testing.T, path string) bool {
 	return false
 }
 
-// A store keeps its lock on the file from its first read on: without it an older SQLite that
-// closes the file would delete the log.
+// A store keeps its lock on the file from its first read on: without the lock, an older SQLite that closes the file
+// would delete the log.
 //
 // BAD-INPUT 51: Processes on one SQLite file, replicas on one PostgreSQL, writing one list or
 // conversation → No update is lost, no call fails, one list begins

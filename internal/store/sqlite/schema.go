@@ -19,8 +19,8 @@ import (
 //go:embed schema.sql
 var schema string
 
-// steps lead to the schema of this program: each makes its version from the version before, the first from an empty
-// file. Their number is the version (PRAGMA user_version). A released step never changes: a later change is a new step.
+// steps are SQL scripts: step n makes version n of the schema from version n-1, the first step from an empty file.
+// Their number is the version (PRAGMA user_version). A released step never changes: a later change is a new step.
 var steps = []string{schema}
 
 // applicationID marks every store file ("todo" in ASCII).
@@ -50,8 +50,8 @@ func schemaOf(ctx context.Context, db *sql.DB) (version int, err error) {
 	return version, err
 }
 
-// makeSchema prepares the database at path for writing, by one connection. Without tables, it syncs the folders above
-// and makes the tables, in one transaction. If say is not nil, it upgrades an earlier store and calls say per step.
+// makeSchema prepares the database at path for writing, by one connection. In a new database, it syncs the folders
+// above and makes the tables in one transaction. If say is set, it upgrades an earlier store and calls say per step.
 func makeSchema(ctx context.Context, db *sql.DB, path string, say func(text string)) error {
 	look := func() (version int, err error) {
 		if version, err = schemaOf(ctx, db); say != nil && errors.Is(err, board.ErrEarlier) {
@@ -59,14 +59,14 @@ func makeSchema(ctx context.Context, db *sql.DB, path string, say func(text stri
 		}
 		return version, err
 	}
-	version, err := look() // before anything is written: it may be another program's
+	version, err := look() // before anything is written: the file may be another program's
 	if err != nil {
 		return err
 	}
 	settings := "PRAGMA journal_mode = WAL; PRAGMA user_version" // reading user_version makes SQLite create the log
 	switch version {
 	case len(steps):
-	case 0: // only in a new file: in another one, SQLite would write the setting again
+	case 0: // only in a new file: in any other file, SQLite would write the setting again
 		settings = "PRAGMA auto_vacuum = INCREMENTAL; " + settings
 	default: // merges the log as [writer.settleLog] does
 		settings += "; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA busy_timeout = 600000"
@@ -86,7 +86,7 @@ func makeSchema(ctx context.Context, db *sql.DB, path string, say func(text stri
 	if err == nil && version < len(steps) {
 		err = tables.Step(steps, version, say, func(version int, step string) error {
 			_, err := db.ExecContext(ctx, fmt.Sprintf("%s; PRAGMA user_version = %d; PRAGMA application_id = %d", step, version, applicationID))
-			if failedWith(err, sqlite3.SQLITE_ERROR) { // else [describe] would take it for a newer schema
+			if failedWith(err, sqlite3.SQLITE_ERROR) { // else [describe] would say that the schema is newer
 				err = errors.New(err.Error())
 			}
 			return err
@@ -104,7 +104,7 @@ func upgrade(path string, say func(text string)) error {
 	f, err := openWriter(context.Background(), path, nil, say)
 	if err == nil {
 		err = f.release()
-		// A process that has the file open checks the version when the file's time has changed.
+		// A process that has the file open checks the version only after the file's time has changed.
 		now := time.Now()
 		_ = os.Chtimes(path, now, now)
 	}

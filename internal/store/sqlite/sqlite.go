@@ -44,7 +44,7 @@ type Store struct {
 
 	keep board.Keep
 	life *tables.Life
-	end  func() error // waits for running calls, and closes what is open; once
+	end  func() error // waits for running calls, then closes everything; it runs once
 }
 
 var _ board.Store = (*Store)(nil)
@@ -81,7 +81,7 @@ func Open(path string, keep board.Keep) (s *Store, err error) {
 }
 
 // Close implements board.Store. It waits for running calls, but no longer than twice the grace period: on a very slow
-// disk the last commit may end later. The hint function of Watch must not call it.
+// disk the last commit may end later. The hint function of Watch must not call Close.
 func (s *Store) Close() error {
 	s.life.End()
 	ended := make(chan error, 1)
@@ -155,7 +155,7 @@ func (s *Store) renew(ctx context.Context, f *file) (*file, error) {
 	return f, err
 }
 
-// stat is [look], but returns nil for an empty file, and an error for a missing or empty one if a file was open before.
+// stat is [look], but returns nil for an empty file. If a file was open before, a missing or empty file is an error.
 func (s *Store) stat() (fs.FileInfo, error) {
 	info, err := look(s.path)
 	if info != nil && info.Size() == 0 {
@@ -178,7 +178,7 @@ func (s *Store) SessionKey(ctx context.Context, fresh []byte) (key []byte, err e
 	return key, err
 }
 
-// queries returns the statements of this package. They find a list without its newest revision too, as a damaged one.
+// queries returns the SQL of package tables for SQLite. A list whose newest revision is missing counts as damaged.
 var queries = sync.OnceValue(tables.Dialect{
 	Newest:   `LEFT JOIN history h ON h.seq = l.seq`,
 	Sum:      `todo_sum`,
@@ -189,7 +189,7 @@ var queries = sync.OnceValue(tables.Dialect{
 	Forget:   []string{`DELETE FROM history WHERE list IN (%s)`, `DELETE FROM seen WHERE list IN (%s)`, `DELETE FROM names WHERE list IN (%s)`, `DELETE FROM lists WHERE id IN (%s)`},
 }.Queries)
 
-// query is the [tables.Query] of the store. It finds no rows if there is no file yet. It waits for a locked file.
+// query is the [tables.Query] of the store. It finds no rows if there is no file. It waits while the file is locked.
 func (s *Store) query(ctx context.Context, what, query string, args []any, read func(tables.Rows) error) error {
 	if err := s.life.Enter(ctx); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
@@ -214,7 +214,7 @@ func (s *Store) query(ctx context.Context, what, query string, args []any, read 
 	switch ended := ctx.Err(); {
 	case ended != nil && isLocked:
 		err = fmt.Errorf("%w: another program has %s locked; end it, or name another store with --store", ended, s.path)
-	case ended != nil: // the end of ctx explains an interrupted query
+	case ended != nil: // the query was interrupted because ctx ended
 		err = ended
 	}
 	if err != nil {
@@ -227,9 +227,9 @@ func init() {
 	sqlite.MustRegisterFunction("todo_sum", &sqlite.FunctionImpl{NArgs: -1, Deterministic: true, VolatileArgs: true, Scalar: sumOf})
 }
 
-// sumOf is the SQL function todo_sum. It returns the checksum (CRC-32 + 1) of columns. Rows store that of their
-// content, because SQLite does not notice when a disk returns other bytes than were written (BAD-INPUT 130). The driver
-// cuts texts at a NUL, but not volatile arguments, which are the whole texts in SQLite's memory.
+// sumOf is the SQL function todo_sum. It returns the checksum (CRC-32 + 1) of columns. Each row stores the checksum of
+// its content, because SQLite does not notice when a disk returns other bytes than were written (BAD-INPUT 130). The
+// function takes volatile arguments, since the driver cuts other text arguments at a NUL.
 func sumOf(_ *sqlite.FunctionContext, columns []driver.Value) (driver.Value, error) {
 	crc := uint32(0)
 	number := func(n int64) {

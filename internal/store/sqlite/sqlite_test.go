@@ -269,8 +269,8 @@ func mustSave(t testing.TB, s *Store, id string, revision int64) {
 	}
 }
 
-// A watcher that began before the store's file existed hears of the save of another process at once, by the file that
-// each save writes, not by polling. After that file was deleted, it still does.
+// A watcher hears of a save of another process at once, by the file that each save writes and not by polling, even if
+// it began before the store's file existed, or if the written file was deleted since.
 func TestWatchHearsOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	b, a := open(t, path), open(t, path)
@@ -308,7 +308,7 @@ func TestWatchHearsOthers(t *testing.T) {
 	checktest.Check(t, <-done)
 }
 
-// Rows of seen are removed if nobody used them for long. No other list becomes current then.
+// Rows of seen that nobody used for long are removed, and no other list becomes current instead.
 func TestAging(t *testing.T) {
 	storetest.RunAging(t, func(t testing.TB) (board.Store, func(time.Duration)) {
 		path := filepath.Join(t.TempDir(), "todo.db")

@@ -27,7 +27,7 @@ var laterSteps = []string{
 	`CREATE TABLE colours (name TEXT); INSERT INTO colours SELECT colour FROM lists`,
 }
 
-// setSteps makes this process act, until the test ends, as a version with other steps.
+// setSteps makes this process act, until the test ends, as a version of the program with other steps.
 func setSteps(t testing.TB, all ...string) {
 	before := steps
 	steps = all
@@ -38,15 +38,15 @@ func versions(version int) []string {
 	return append(append([]string{}, steps...), laterSteps...)[:version]
 }
 
-// movingChild runs in a child process: it opens a store as a program of the later version, and prints the texts of
-// Moving. In mode "stuck" it stops before the last step.
+// movingChild runs in a child process: it opens a store as a program of the later version, and prints the texts that
+// Moving gets. In mode "stuck" it stops before the last step.
 func movingChild(path, mode string) error {
 	all := versions(len(steps) + 2)
 	steps = all
 	s, err := Open(path, board.Keep{Moving: func(text string) {
 		fmt.Println(text)
 		if mode == "stuck" && strings.Contains(text, fmt.Sprintf("schema %d of", len(all))) {
-			time.Sleep(time.Hour) // until it is killed; if nothing could wake it, Go would end it on Windows
+			time.Sleep(time.Hour) // until the process is killed; on Windows, Go ends a process that nothing can wake
 		}
 	}})
 	if err != nil {
@@ -55,8 +55,8 @@ func movingChild(path, mode string) error {
 	return s.Close()
 }
 
-// makeVersion makes a store of a schema version with some lists, and returns its path and its lists. For an earlier
-// version than this one it copies a file that a program of that version wrote.
+// makeVersion makes a store of a schema version with some lists, and returns its path and its lists. For a version
+// before this program's, it copies a file that a program of that version wrote.
 func makeVersion(t testing.TB, version int) (path string, lists []string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "todo.db")
@@ -201,7 +201,7 @@ func filesOf(t testing.TB, path string) files {
 	return all
 }
 
-// A store that was opened before such a file came refuses it, too.
+// A store that was opened before an unusable file came to its path refuses the file, too.
 //
 // BAD-INPUT 52: As store: a file of a newer version, of another program, damaged, a dangling link,
 // a pipe, an empty database beside a log → Refused with what to do; untouched
@@ -267,7 +267,7 @@ func TestRefusesFilesItCannotUse(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 52
+// BAD-INPUT 52: a store is refused if its path is a dangling link, a folder or a pipe, or lies below a file.
 func TestImpossiblePlaces(t *testing.T) {
 	for name, c := range map[string]struct {
 		place func(path string) error

@@ -94,7 +94,7 @@ func (s *statements) Exec(query string, args ...any) error {
 	return err
 }
 
-// Scan implements [tables.DB]. It runs on when its context ends, see [writer.read].
+// Scan implements [tables.DB]. The query runs on when the context ends, see [writer.read].
 func (s *statements) Scan(_ context.Context, query string, args []any, into ...any) error {
 	return s.query(context.Background(), query, args, func(rows tables.Rows) error {
 		if !rows.Next() {

@@ -44,14 +44,14 @@ func (s *Store) Alive(process string) bool {
 	return false
 }
 
-// Watch implements board.Store. It calls hint at once for saves through this store. For saves of other processes, it
-// calls hint when one writes the file [savedSuffix], or, while it cannot listen to that file, every [lookOften]: the
-// caller finds out by [Store.Position] whether there is anything new.
+// Watch implements board.Store. It calls hint at once for saves through this store. A save of another process writes
+// the file [savedSuffix], for which Watch also calls hint. While it cannot listen to that file, it calls hint every
+// [lookOften]: the caller finds out by [Store.Position] whether there is anything new.
 func (s *Store) Watch(ctx context.Context, hint func()) error {
 	if err := s.life.Enter(ctx); err != nil {
 		return fmt.Errorf("watch store: %w", err)
 	}
-	defer s.life.Work.Done() // Close waits until others is closed
+	defer s.life.Work.Done() // Close waits until the listener is closed
 	others := &listener{file: s.path + savedSuffix, heard: make(chan struct{}, 1)}
 	defer func() {
 		if others.on != nil {
@@ -59,7 +59,7 @@ func (s *Store) Watch(ctx context.Context, hint func()) error {
 		}
 	}()
 	return s.life.Watch(ctx, hint, others.heard, func(bool) <-chan time.Time {
-		if info, _ := s.stat(); info != nil && others.listen() == nil { // without a store, no file is made to listen to
+		if info, _ := s.stat(); info != nil && others.listen() == nil { // without a store, listen must make no file
 			return nil
 		}
 		return time.After(lookOften)
@@ -70,7 +70,7 @@ func (s *Store) Watch(ctx context.Context, hint func()) error {
 // SQLite's files: some systems open a watched file, and closing such a file would drop all locks on it.
 const savedSuffix = "-alive" + string(filepath.Separator) + "saved"
 
-// Say tells watchers in other processes that something was saved in the store at a path, or left in its spool.
+// Say tells watchers in other processes that something was saved in the store at a path, or added to its spool.
 func Say(path string) {
 	if f, err := os.OpenFile(path+savedSuffix, os.O_WRONLY, 0); err == nil {
 		_, _ = f.Write([]byte("\n")) // a write, since Wine reports no change of the times alone
@@ -96,8 +96,8 @@ type listener struct {
 	info  os.FileInfo       // describes the file that it listens to
 }
 
-// listen listens to the file at its path, unless it does so already, and makes the file if there is none. When it
-// begins, it signals heard, for saves that it missed before.
+// listen listens to the file at its path, unless it does so already, and makes a missing file. When it begins to
+// listen, it signals heard, since it may have missed earlier saves.
 func (l *listener) listen() error {
 	now, err := os.Stat(l.file)
 	if err == nil && os.SameFile(now, l.info) {

@@ -23,7 +23,7 @@ const (
 	maxBatch = 256
 	// gracePeriod is how long a caller whose context ended waits for a running commit.
 	gracePeriod = time.Second
-	// maxPut is how many bytes the writer's Memory may take in before it is emptied ahead of the next request.
+	// maxPut is how many bytes may be put into the writer's Memory. Beyond that, it is emptied before the next request.
 	maxPut = 8 << 20
 )
 
@@ -98,11 +98,11 @@ func (s *Store) writeLoop() {
 	}
 }
 
-// commit runs a batch in one transaction and answers its requests. If one of several fails, each runs alone instead.
+// commit runs a batch in one transaction and answers its requests. After [errTogether], each runs alone instead.
 func (s *Store) commit(w *writer, batch []*request) {
 	err := w.beginTx()
 	for err != nil && busy(err) && s.life.Open.Err() == nil {
-		time.Sleep(2 * time.Millisecond) // not every busy error comes after busy_timeout
+		time.Sleep(2 * time.Millisecond) // some busy errors come at once, without busy_timeout
 		err = w.beginTx()
 	}
 	batch = slices.DeleteFunc(batch, func(r *request) bool { return !r.claimed.CompareAndSwap(false, true) }) // withdrawn
@@ -247,8 +247,8 @@ func (w *writer) checkpoint(mode string) error {
 }
 
 // settleLog merges a log that other processes left. If the sync of its last commits failed, they may be only in the
-// system's memory: a power failure would lose them and all that is appended later. settleLog leaves a log that another
-// process still reads, because that process knows what is on the disk.
+// system's memory: a power failure would lose them and all that is appended later. settleLog does not merge a log that
+// another process still reads, because that process knows what is on the disk.
 func (w *writer) settleLog() error {
 	if w.file.log == nil || w.file.log.Size() == 0 {
 		return nil
@@ -342,7 +342,7 @@ func (w *writer) write(batch []*request) (stored bool, err error) {
 		case w.Failed != nil && !isAboutOne(w.Failed):
 			return false, w.Failed
 		case req.err != nil && wrote:
-			w.forget() // the Memory may have what is rolled back
+			w.forget() // the Memory may have rows that are rolled back
 			if err := w.Exec(`ROLLBACK`); err != nil || len(batch) == 1 {
 				return false, err
 			}

@@ -255,7 +255,7 @@ func bareChats(t *testing.T, s board.Store) {
 	}
 }
 
-// chatsOfLists tests that a chat is removed with the last list that it held, not with an earlier one.
+// chatsOfLists tests that a chat is removed with the last of the lists that it held, not with an earlier one.
 func chatsOfLists(t *testing.T, s board.Store) {
 	for _, id := range []string{"one", "two", "both", "mirror", "shown", "none"} {
 		mustSaveChat(t, s, chat(id))
@@ -274,7 +274,7 @@ func chatsOfLists(t *testing.T, s board.Store) {
 	checkChats(t, s, "when both have", "shown", "none")
 }
 
-// roomOfChat tests that a chat stays when its only list makes room for its next one.
+// roomOfChat tests that a chat stays when its only list is removed to make room for its next list.
 func roomOfChat(t *testing.T, s board.Store) {
 	for _, id := range []string{"begins", "other"} {
 		mustSaveChat(t, s, chat(id))
@@ -290,8 +290,8 @@ func roomOfChat(t *testing.T, s board.Store) {
 	checkChats(t, s, "when there was room", "begins")
 }
 
-// overChats tests that, when lists begin, chats without a list are removed a day after they ended, and any chat that
-// nobody used for [board.SeenAge].
+// overChats tests that, when lists begin, two kinds of chats are removed: those without a list a day after they ended,
+// and those that nobody used for [board.SeenAge].
 func overChats(t *testing.T, s board.Store) {
 	mustSave(t, s, list("a", "w", 1), current("long over, with a list", "a"))
 	long := time.Now().Add(-board.BareChatAge - time.Hour)
@@ -310,8 +310,8 @@ func overChats(t *testing.T, s board.Store) {
 	checkChats(t, s, "left", "long over, with a list", "just over", "lately")
 }
 
-// chatShares tests that chats count in the share of their principal, and that other principals can save when that share
-// is used up.
+// chatShares tests that chats count in the share of their principal, and that other principals can still save when that
+// share is used up.
 func chatShares(t *testing.T, s board.Store) {
 	n := 0
 	of := func(principal string) todo.Chat {
@@ -390,8 +390,8 @@ func newestKeys(t *testing.T, s board.Store) {
 	}
 }
 
-// claim claims a task for a principal, with the clock at the time at. It returns the time of an earlier claim, not
-// older than within; zero for none.
+// claim claims a task for a principal, with the clock at the time in at. It returns the time of an earlier claim that
+// is not older than within; zero if there is none.
 func claim(t *testing.T, s board.Store, principal, what string, at time.Time, within time.Duration) (earlier time.Time) {
 	t.Helper()
 	b := board.NewBoard(s, board.WithClock(func() time.Time { return at }))
@@ -422,8 +422,8 @@ func claims(t *testing.T, s board.Store) {
 	}
 }
 
-// claimsAtOnce tests that, of several boards that claim the same notice at once, one gets it, and that after the time
-// of that claim one gets it again.
+// claimsAtOnce tests that, of several boards that claim the same notice at once, only one gets it, and that only one
+// gets it again when that claim has expired.
 func claimsAtOnce(t *testing.T, s board.Store) {
 	for _, now := range []time.Time{time.Now().Add(-30 * time.Minute), time.Now()} {
 		var have atomic.Int32

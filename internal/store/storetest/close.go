@@ -24,7 +24,7 @@ func receive[T any](t *testing.T, what string, from <-chan T) (v T) {
 	return v
 }
 
-// notify fills a slot, unless it is full.
+// notify sends to a channel that holds one value, unless the channel is full.
 func notify(slot chan<- struct{}) {
 	select {
 	case slot <- struct{}{}:
@@ -32,7 +32,7 @@ func notify(slot chan<- struct{}) {
 	}
 }
 
-// checkRefused tests that each call of a store returns the error in want, and that an update does not run.
+// checkRefused tests that each call of a store returns the error in want, and that no function of an update runs.
 func checkRefused(t *testing.T, ctx context.Context, s board.Store, want error) {
 	t.Helper()
 	second := func(_ any, err error) error { return err }

@@ -49,8 +49,8 @@ func beginOnce(t *testing.T, stores ...board.Store) {
 	}
 }
 
-// countByName tests that no count is lost if chats count on the list of a name, and every fifth count begins another
-// list that takes the name. The chats are spread over stores on the same data.
+// countByName tests that no count is lost if chats count on the list that has a name. After five counts, the next one
+// begins another list, which takes the name. The chats are spread over stores on the same data.
 func countByName(t *testing.T, stores ...board.Store) {
 	const writers, each = 6, 10
 	ctx := context.Background()
@@ -101,7 +101,7 @@ func linearizable(t *testing.T, a, b board.Store) {
 	mustSave(t, a, counting)
 	var all sync.WaitGroup
 	for w := range writers {
-		s, key := []board.Store{a, b}[w%2], board.Key{Chat: fmt.Sprint("writer", w/4)} // some keys are shared
+		s, key := []board.Store{a, b}[w%2], board.Key{Chat: fmt.Sprint("writer", w/4)} // four writers share a key
 		all.Go(func() {
 			ctx, seen := context.Background(), int64(0)
 			read := func(from board.Reader) (todo.Snapshot, error) {

@@ -7,8 +7,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/board"
 )
 
-// RunKeep tests that a store keeps as much as keep allows. open returns an empty store with the limits in keep; the
-// suite closes it.
+// RunKeep tests that a store obeys the limits of board.Keep. open returns an empty store with the limits in keep; the
+// suite closes the store.
 func RunKeep(t *testing.T, open func(t testing.TB, keep board.Keep) board.Store) {
 	start := func(t *testing.T, keep board.Keep) board.Store {
 		s := open(t, keep)

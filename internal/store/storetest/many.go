@@ -25,12 +25,12 @@ func Plan(items int) (plan []todo.Item) {
 // ProjectSize is how many lists a project of [Crowd] has.
 const ProjectSize = 10
 
-// ProjectName returns the name of a project of [Crowd]. The name is part of every text that differs between the lists
-// and conversations of projects. All names have the same length.
+// ProjectName returns the name of project n of [Crowd]. Lists and conversations of two projects differ only in this
+// name. All names have the same length.
 func ProjectName(n int) string { return fmt.Sprintf("project%07d", n) }
 
 // Crowd returns the first revision of list n of a store with many lists, and the Seen of the chat that holds the list.
-// Every ten lists are one project; the last of them belongs to a sub-agent of the first.
+// Each ten lists are one project. Its last list belongs to a sub-agent of its first chat.
 func Crowd(n int) (todo.Snapshot, board.Seen) {
 	name, member := ProjectName(n/ProjectSize), n%ProjectSize
 	conversation := func(member int) string { return fmt.Sprint("session:", name, "-", member) }
@@ -46,14 +46,14 @@ func Crowd(n int) (todo.Snapshot, board.Seen) {
 	return s, current(conversation(member), s.List.ID)
 }
 
-// Step is an operation that calls and front ends need of a store. Do runs it for the n-th time on a store with lists of
+// Step is an operation of a store that calls or front ends need. Do runs it for the n-th time on a store with lists of
 // [Crowd].
 type Step struct {
 	Name string
 	Do   func(t testing.TB, s board.Store, n int)
 }
 
-// Steps returns the operations that must not take longer the more lists there are.
+// Steps returns the operations that must not take longer in a store with more lists.
 func Steps() []Step {
 	own := ""
 	held, _ := Crowd(33)
@@ -68,7 +68,7 @@ func Steps() []Step {
 			revisions, err := s.History(t.Context(), held.List.ID, 0, 10)
 			checkFound(t, len(revisions), 1, err)
 		}},
-		// The queries for a list that may be continued, a repeated call, a status line, the panel and a resumed stream.
+		// The queries for lists to continue, repeated calls, a status line, the panel and a resumed stream.
 		finds("lists that may be continued", ProjectSize, board.Query{Principal: &own, Client: "tester", Workspace: &workspace,
 			UpdatedSince: baseTime.Add(-board.CandidateAge), Limit: 100}),
 		finds("a repeated call", 0, board.Query{Operation: "none"}),

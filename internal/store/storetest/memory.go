@@ -13,14 +13,14 @@ import (
 )
 
 // Memory is a board.Store in memory, for tests and for programs of developers. It keeps every promise of board.Store
-// but two: the lists are lost when the process ends, and no list is removed by age or for room. It obeys Revisions and
-// Lists of board.Keep.
+// but two: the lists are lost when the process ends, and no list is removed by age or for room. Of board.Keep it obeys
+// Revisions, Lists and Before.
 type Memory struct {
 	reader
 	now  atomic.Pointer[state]
 	turn chan struct{} // taken by the running Update; first come, first served
-	// operations maps operation ids to the ids of the lists that they saved: too many to be copied by each update. The
-	// saved revision is looked up in a state.
+	// operations maps operation ids to the ids of the lists that the operations saved. There are too many of them for
+	// each update to copy, so they are no part of a state. The saved revision is looked up in a state.
 	operations struct {
 		sync.RWMutex
 		lists map[string]string
@@ -62,7 +62,7 @@ func (l kept) newest() (last todo.Snapshot) {
 // nameKey is a name that a principal gave to a list.
 type nameKey struct{ principal, name string }
 
-// indexed says which list has the revision that an operation saved; list is empty if none has.
+// indexed says which list has the revision that an operation saved; list is empty if that revision was removed.
 type indexed struct{ operation, list string }
 
 // NewMemory returns an empty store that keeps everything.
@@ -121,7 +121,7 @@ func (s *Memory) Update(ctx context.Context, _ board.Key, change func(board.Tx) 
 	return err
 }
 
-// index notes which lists operations saved.
+// index stores the changes of operations in Memory.operations.
 func (s *Memory) index(operations []indexed) {
 	s.operations.Lock()
 	defer s.operations.Unlock()
@@ -145,8 +145,8 @@ func (s *Memory) Attend(process string) (leave func()) {
 	return func() { s.attending.Delete(process) }
 }
 
-// Alive implements board.Store. Whoever shares this memory is in the same
-// process, and alive until it leaves.
+// Alive implements board.Store. Only one process can use this memory, so a process that attends is alive until it
+// leaves.
 func (s *Memory) Alive(process string) bool {
 	_, attends := s.attending.Load(process)
 	return attends

@@ -68,7 +68,7 @@ func (t *tx) SaveChat(ctx context.Context, c todo.Chat) (todo.Chat, error) {
 	return c, ctx.Err()
 }
 
-// hasList reports whether a chat held any list except one.
+// hasList reports whether a chat held any list other than the list in but.
 func (t *tx) hasList(c todo.Chat, but string) bool {
 	isOther := func(s board.Seen) bool { return s.Held > 0 && s.List != but }
 	of := board.Key{Principal: c.Principal, Chat: c.ID}
@@ -76,7 +76,7 @@ func (t *tx) hasList(c todo.Chat, but string) bool {
 	return slices.ContainsFunc(t.seen[of], isOther) || slices.ContainsFunc(t.seen[mirrors], isOther)
 }
 
-// forgetChatsOf removes the chats that held this list and no other.
+// forgetChatsOf removes the chats that held the given list and no other list.
 func (t *tx) forgetChatsOf(list string) {
 	t.chats = maps.Clone(t.chats)
 	for of, all := range t.seen {

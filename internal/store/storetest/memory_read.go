@@ -16,7 +16,7 @@ type reader struct {
 	now   func(context.Context) *state
 }
 
-// look runs a read on the current state, and begins its errors with the text in what.
+// look calls read with the current state. Its errors begin with the text in what.
 func look[T any](ctx context.Context, r reader, what string, read func(*state) (T, error)) (found T, err error) {
 	now := r.now(ctx)
 	if err = r.store.checkUsable(ctx); err == nil {
@@ -79,7 +79,7 @@ func (r reader) Find(ctx context.Context, q board.Query) ([]todo.Snapshot, error
 	})
 }
 
-// by returns the revision that an operation saved, if a state has it.
+// by returns the revision that an operation saved; empty if the state has no such revision.
 func (r reader) by(operation string, now *state) []todo.Snapshot {
 	all := now.lists[r.listOf(operation, now)].revisions
 	i := slices.IndexFunc(all, func(s todo.Snapshot) bool { return s.Operation.ID == operation })
@@ -99,7 +99,7 @@ func (r reader) listOf(operation string, now *state) string {
 	return index.lists[operation]
 }
 
-// shown returns the snapshot that a query shows of a list whose newest snapshot, s, matches.
+// shown returns how q shows the list of s, which matches: by the last revision with q's text, by an excerpt, or by s.
 func (now *state) shown(q board.Query, s todo.Snapshot) todo.Snapshot {
 	switch {
 	case q.Text != "":
@@ -126,7 +126,7 @@ func (l kept) saying(text string) (todo.Snapshot, bool) {
 	return todo.Snapshot{}, false
 }
 
-// atMost returns the first snapshots, or all where the limit is 0.
+// atMost returns the first snapshots of all, as many as limit says; 0 is no limit.
 func atMost(limit int, all []todo.Snapshot) []todo.Snapshot {
 	if limit > 0 && len(all) > limit {
 		return all[:limit]

@@ -26,8 +26,8 @@ func newTx(s *Memory) *tx {
 	return t
 }
 
-// Load implements board.Tx. Nobody changes what a transaction has read, so that the newest
-// revision need not be a copy.
+// Load implements board.Tx. It returns the newest revision without a copy, since nobody changes what a transaction has
+// read.
 func (t *tx) Load(ctx context.Context, id string, n int64) (todo.Snapshot, error) {
 	if s := t.lists[id].newest(); n == 0 && s.Revision > 0 {
 		return t.withParent(s), ctx.Err()
@@ -64,7 +64,7 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error
 		return todo.Snapshot{}, err
 	}
 	if next.List.ParentConversation != "" {
-		next.List.Parent = "" // reads look it up
+		next.List.Parent = "" // reads look the parent up
 	}
 	return t.withParent(t.add(kept{begun: time.Now()}, next)), ctx.Err()
 }
@@ -93,8 +93,8 @@ func (t *tx) forget(s todo.Snapshot) {
 	}
 }
 
-// Purge implements board.Tx. It also removes all that belongs to the list, and the chats that held no other list. One
-// revision without content replaces all revisions.
+// Purge implements board.Tx. It also removes the list's names, what chats have seen of it, and the chats that held no
+// other list. One revision without content replaces all revisions.
 func (t *tx) Purge(ctx context.Context, id string, by todo.Writer, now time.Time) error {
 	l := t.lists[id]
 	last := l.newest()

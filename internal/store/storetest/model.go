@@ -18,8 +18,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Check is [rapid.Check] for properties that wait for disks or a database. Only the long form of the tests (TODO_LONG)
-// makes as many runs as rapid.Check; else there are 25, a quarter. Each run makes other calls.
+// Check is [rapid.Check] for properties that wait for disks or a database. It makes 25 runs, a quarter of the default,
+// unless TODO_LONG (the long form of the tests) or the flag rapid.checks is set. Each run makes other calls.
 func Check(t *testing.T, property func(*rapid.T)) {
 	t.Helper()
 	if checks := flag.Lookup("rapid.checks"); os.Getenv("TODO_LONG") == "" && checks.Value.String() == checks.DefValue {
@@ -64,15 +64,15 @@ func (m *reference) key(r *rapid.T) board.Key {
 	return board.Key{Principal: rapid.SampledFrom([]string{"", "p"}).Draw(r, "principal"), Chat: m.prefix + rapid.SampledFrom([]string{"x", "y"}).Draw(r, "conversation")}
 }
 
-// step is one action of a transaction: it saves a revision of the list, whose number is the newest plus ahead, or,
-// without a list, stores what a chat has seen.
+// step is one action of a transaction. It saves the revision of its list whose number is the newest plus ahead. A step
+// without a list stores seen instead.
 type step struct {
 	list  string
 	ahead int64
 	seen  board.Seen
 }
 
-// update makes an update of some steps, which may refuse at its end.
+// update makes an update with random steps, whose function may return an error at its end.
 func (m *reference) update(r *rapid.T) {
 	var steps []step
 	for range rapid.IntRange(0, 4).Draw(r, "steps") {
@@ -169,8 +169,8 @@ func (m *reference) find(r *rapid.T) {
 	}
 }
 
-// readSeen compares what a chat has seen, and which chats have seen a list of a principal, with what [board.See] makes
-// of the steps.
+// readSeen compares what the store returns for a chat (Seen) and for a list of a principal (SeenOn) with the rows that
+// [board.See] makes from the same steps.
 func (m *reference) readSeen(r *rapid.T) {
 	key, id := m.key(r), m.id(r)
 	check := func(what string, want, got []board.Seen, err error) {

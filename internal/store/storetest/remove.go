@@ -43,10 +43,8 @@ func deleted(t *testing.T, s board.Store) {
 	checkEqual(t, "found when it is back", []string{"a", "b"}, find(board.Query{}))
 }
 
-// trash tests that a deleted list is removed when it can no longer be brought back, but not by the clock of one save
-// alone, which may be wrong.
-//
-// BAD-INPUT 57
+// trash tests that a deleted list is removed when it can no longer be brought back, but not because of the clock of a
+// single save, which may be wrong (BAD-INPUT 57).
 func trash(t *testing.T, s board.Store) {
 	gone := list("gone", "w", 1)
 	gone.Deleted, gone.Updated = true, time.Now().Add(-2*board.TrashAge)
@@ -169,8 +167,8 @@ func begunLately(t *testing.T, s board.Store) {
 	mustSave(t, s, list("imported", "x", 1)) // list() gives it a conversation of its own
 }
 
-// abandoned tests that, in a store for four lists, only a list that is old, has one revision and was shown to nobody
-// gives way to a new one.
+// abandoned tests that, in a store for four lists, only a list that is old, has one revision and was shown to no other
+// chat gives way to a new list.
 func abandoned(t *testing.T, s board.Store) {
 	now := time.Now()
 	old := now.Add(-2 * time.Hour)
@@ -218,8 +216,8 @@ func abandoned(t *testing.T, s board.Store) {
 	}
 }
 
-// finished tests that, in a store for five lists, old finished lists give way, archived ones first, except a list with
-// a name and one that a person changed last.
+// finished tests that, in a store for five lists, old finished lists give way to new ones, also if archived. A list
+// with a name and a list that a person changed last stay.
 func finished(t *testing.T, s board.Store) {
 	old := time.Now().Add(-2 * time.Hour)
 	begin := func(id string, status todo.Status, of func(*todo.Snapshot)) error {
@@ -256,8 +254,8 @@ func finished(t *testing.T, s board.Store) {
 	}
 }
 
-// expired tests that finished lists are removed a time after their last change, when a list of their principal begins,
-// except those that a person changed or looked at, or that a chat holds.
+// expired tests that, when a list of a principal begins, the principal's finished lists go whose last change is older
+// than Keep.Finished. Lists that a person changed or looked at, or that a chat holds, stay.
 func expired(t *testing.T, s board.Store) {
 	one := func(id string, of func(*todo.Snapshot)) todo.Snapshot {
 		next := todo.Snapshot{List: todo.List{ID: id}, Revision: 1, Updated: time.Now().Add(-2 * time.Hour), Items: []todo.Item{{ID: "1", Text: "x", Status: todo.Completed}}}
@@ -288,7 +286,7 @@ func expired(t *testing.T, s board.Store) {
 			return err
 		})
 	}
-	// However many stay, the others go.
+	// However many lists stay because a person looked at them, the other old lists go.
 	for n := range board.MaxAbandoned {
 		seen := looked
 		seen.List = fmt.Sprint("looked ", n)
@@ -313,9 +311,9 @@ func expired(t *testing.T, s board.Store) {
 	checkEqual(t, "65: left", []string{"of another", "new", "open", "kept", "shown", "held", "last", "next"}, left)
 }
 
-// shares tests that a principal who signed in gets at most a quarter of the store, that other principals still save
-// then, that deleted lists make room at once, and that lists can be archived and deleted even if nothing else can be
-// done.
+// shares tests that a principal who signed in gets at most a quarter of the store, that other principals can still save
+// when it is used up, that deleted lists make room at once, and that lists can be archived and deleted even when
+// nothing else can be done.
 func shares(t *testing.T, s board.Store) {
 	of := func(principal, id string, revision int64) todo.Snapshot {
 		next := bulky(id, revision)
@@ -410,7 +408,7 @@ func full(t *testing.T, s board.Store) {
 	mustSave(t, s, bulky("b", 1))
 }
 
-// bulky returns a revision of 10 kB of a list.
+// bulky returns a revision of a list, with 10 kB of texts.
 func bulky(id string, revision int64) todo.Snapshot {
 	l := list(id, "x", revision)
 	l.Items = make([]todo.Item, 20)

@@ -49,7 +49,7 @@ func checkSeen(t testing.TB, what string, want, got []board.Seen) {
 	}
 }
 
-// seen tests how seeing a list changes what its chat has seen, and what reads return then.
+// seen tests how the rows of a chat change when it sees a list or makes a list current, and what reads return then.
 func seen(t *testing.T, s board.Store) {
 	of := func(conversation string, want ...board.Seen) {
 		t.Helper()
@@ -113,13 +113,13 @@ func seen(t *testing.T, s board.Store) {
 	}
 	mustSave(t, s, list("d", "w", 1), current("reader", "d"))
 	of("reader", current("reader", "d"), shown)
-	// A chat has a current list of each kind, and may have seen one list as both kinds.
+	// A chat has one current list of each kind (mirrored or not), and may have seen a list as both kinds.
 	mirrors := board.Seen{Key: board.Key{Chat: "x", Mirrors: true}, List: "b", Revision: 2, Current: true}
 	mustSet(t, s, mirrors)
 	of("x", x("a", 3, true), x("b", 1, false), x("c", 0, false))
 	checkSeen(t, "of x by its host's tool", []board.Seen{mirrors}, checktest.Must(s.Seen(t.Context(), mirrors.Key))(t))
 	on("b", x("b", 1, false), shown, mirrors)
-	// No principal reads what chats of another have seen.
+	// No principal reads what chats of another principal have seen.
 	foreign := board.Key{Principal: "somebody", Chat: "x"}
 	if got, err := s.Seen(t.Context(), foreign); err != nil || len(got) > 0 {
 		t.Errorf("what another principal's chats saw: %v, %v", got, err)
@@ -335,7 +335,7 @@ func alive(t *testing.T, s board.Store) {
 		t.Error("an unknown process is alive")
 	}
 	leave := s.Attend("p")
-	for range 2 { // asking does not make it end
+	for range 2 { // the first call of Alive must not end it
 		if !s.Alive("p") || s.Alive("q") {
 			t.Error("the process that attends is not the one that is alive")
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// arrival is how long it may take until an update waits for its turn.
+// arrival is how long a test waits until an update that it started waits for its turn.
 const arrival = 50 * time.Millisecond
 
 // contents holds all that a store has of some lists and conversations.
@@ -28,7 +28,7 @@ type contents struct {
 	Keyed     string
 }
 
-// contentsOf reads all lists and chats, what chats have seen, and the key that changeMuch sets.
+// contentsOf reads all lists and chats, what the chats of keys have seen, and the key that changeMuch sets.
 func contentsOf(t testing.TB, s board.Store, keys ...board.Key) contents {
 	t.Helper()
 	c := contents{checktest.Must(s.Find(t.Context(), board.Query{Deleted: true}))(t), map[string][]todo.Snapshot{}, map[board.Key][]board.Seen{},
@@ -67,7 +67,7 @@ func changeMuch(ctx context.Context, tx board.Tx) error {
 	return setSeen(ctx, tx, current("x", "new"), current("y", "a"))
 }
 
-// begun begins the lists that changeMuch changes.
+// begun begins the lists that changeMuch changes, saves the chat "x", and returns the keys of both chats.
 func begun(t testing.TB, s board.Store) (keys []board.Key) {
 	t.Helper()
 	mustSave(t, s, list("a", "x", 1), current("x", "a"))
@@ -76,8 +76,8 @@ func begun(t testing.TB, s board.Store) (keys []board.Key) {
 	return []board.Key{{Chat: "x"}, {Chat: "y"}}
 }
 
-// refused tests that nothing of an update is stored if its function returns an error, that Update returns this error,
-// and that the store still works.
+// refused tests that, if the function of an update returns an error, nothing of the update is stored, Update returns
+// this error, and the store still works.
 func refused(t *testing.T, s board.Store) {
 	keys := begun(t, s)
 	before := contentsOf(t, s, keys...)
@@ -121,8 +121,8 @@ func checkMuch(t testing.TB, s board.Store) {
 	}
 }
 
-// panics tests that a panic of the function reaches the caller of Update, that nothing is stored, and that the store
-// still works.
+// panics tests that a panic of an update's function reaches the caller of Update, that nothing is stored, and that the
+// store still works.
 func panics(t *testing.T, s board.Store) {
 	keys := begun(t, s)
 	before := contentsOf(t, s, keys...)
@@ -230,7 +230,7 @@ func severalSaves(t *testing.T, s board.Store) {
 	}
 }
 
-// isolated tests that others read nothing of an update before it is stored, and that reads do not wait for the update.
+// isolated tests that reads of other callers return nothing of an update before it is stored, and do not wait for it.
 func isolated(t *testing.T, s board.Store) {
 	keys := begun(t, s)
 	before := contentsOf(t, s, keys...)
@@ -259,7 +259,7 @@ func nothing(t *testing.T, s board.Store) {
 	for tries := 0; !quiet() && tries < 20; tries++ {
 	}
 	before := contentsOf(t, s, keys...)
-	for try := 1; ; try++ { // a hint of something else may come at any time, but not each time
+	for try := 1; ; try++ { // a hint for another reason may come at any time, but not in each try
 		mustUpdate(t, s, keys[0], func(tx board.Tx) error {
 			_, err := tx.Load(t.Context(), "a", 0)
 			if err == nil {
@@ -367,8 +367,8 @@ func ordered(t *testing.T, s board.Store) {
 	checkEqual(t, "order of updates", want, got)
 }
 
-// waiting tests that an update whose context ends while it waits is not run, returns
-// soon, and leaves its place to the next.
+// waiting tests that an update whose context ends while it waits is not run, returns soon, and leaves its place to the
+// next update.
 func waiting(t *testing.T, s board.Store) {
 	key := board.Key{Chat: "x"}
 	hold := startUpdate(t, s, key, saveHeld)
@@ -400,7 +400,7 @@ func waiting(t *testing.T, s board.Store) {
 	}
 }
 
-// checkTx compares what a transaction reads, perhaps from the store's memory, with what the store reads.
+// checkTx tests that a transaction, which may read from the store's memory, reads the same as the store.
 func checkTx(t testing.TB, s board.Store, lists []string, keys ...board.Key) {
 	t.Helper()
 	type answer struct {

@@ -22,7 +22,7 @@ var checks = []string{
 		(SELECT list, revision, lag(revision) OVER (PARTITION BY list ORDER BY revision) AS before FROM main.history) AS h WHERE revision <> before + 1`,
 }
 
-// Check reads all lists, chats and what chats have seen. It calls found for each problem, and counts revisions.
+// Check reads all lists, chats and rows of seen. It calls found for each problem, and returns the number of revisions.
 func (r Reader) Check(ctx context.Context, found func(problem string)) (revisions int, err error) {
 	each := func(sql string, read func(Rows) error) {
 		if err != nil {
@@ -75,7 +75,7 @@ func (r Reader) Check(ctx context.Context, found func(problem string)) (revision
 	return revisions, err
 }
 
-// Health holds the damaged rows that were read within damageAge. Older ones may be repaired.
+// Health holds the damaged rows that were read within damageAge. Rows that were read earlier may be repaired.
 type Health struct {
 	mu    sync.Mutex
 	found map[string]time.Time // when each problem was last met, by its text

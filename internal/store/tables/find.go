@@ -13,7 +13,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Dialect holds how the SQL of the two databases differs. All tables have the prefix "main.", as in SQLite.
+// Dialect holds the SQL that differs between the two databases. All tables have the prefix "main.", as in SQLite.
 type Dialect struct {
 	// Newest joins the row h of the newest revision to the row l of its list.
 	Newest string
@@ -23,12 +23,12 @@ type Dialect struct {
 	// Forget are the statements that remove lists. A query that selects the lists replaces %s in each.
 	Forget []string
 	// IsFree is appended to a condition for rows of all principals. It skips the principals that another transaction is
-	// changing, and locks the others against changes by other transactions. Lock is appended to such a query, so that
-	// the query selects no row that changed meanwhile.
+	// changing, and locks the other principals against changes by other transactions. Lock is appended to a query with
+	// IsFree, so that the query selects no row that changed meanwhile.
 	IsFree, Lock string
 	// Like is the operator that matches a pattern and ignores the case of ASCII letters.
 	Like string
-	// Checks select texts, each about something wrong with the database itself.
+	// Checks are queries that select a text for each problem of the database itself.
 	Checks []string
 	// Settled is an expression for the Seq below which no save can commit any more; empty if Seqs commit in order.
 	Settled string
@@ -42,7 +42,7 @@ type Dialect struct {
 type SQL struct {
 	// Newest selects newest revisions of lists, for [ScanSnapshot]. ChatOf selects a chat, for [ScanChat].
 	Newest, ChatOf string
-	// AllSeen selects what all chats have seen. SeenBy selects what one chat has seen, its current list first.
+	// AllSeen selects all rows of seen. SeenBy selects those of one chat, its current list first.
 	AllSeen, SeenBy string
 
 	load, revisions, allChats, addRevision, addList, listRow, spareLists string
@@ -56,12 +56,12 @@ type SQL struct {
 const limited = ` LIMIT CAST(? AS bigint)`
 
 const (
-	// current selects the list that is now the current one of the parent conversation of list l.
+	// current selects the id of the list that is now current in the parent conversation of list l.
 	current = `coalesce((SELECT b.list FROM main.seen b WHERE l.parent_conversation <> '' AND b.principal = l.principal
 		AND b.chat = l.parent_conversation AND b.mirrors = l.mirrored AND b.current), '')`
 	// excerpts selects the excerpts of the newest revisions of lists, for [ScanSnapshot].
 	excerpts = `SELECT l.id, l.revision, l.seq, l.excerpt, l.meta, ` + current + `, TRUE, TRUE FROM main.lists l`
-	// oneList and spare select list ids: one given id, and the ids of lists that may be removed to make room.
+	// oneList selects one given list id. spare selects the ids of lists that may be removed to make room.
 	oneList = `SELECT id FROM main.lists WHERE id = ?`
 	spare   = `SELECT l.id FROM main.lists l` + isSpare
 	isSpare = ` WHERE l.principal = ? AND l.spare = ? AND l.spare > 0 AND l.updated < ? AND l.begun < ? AND l.id <> ? AND NOT EXISTS
@@ -190,15 +190,15 @@ func (s *SQL) find(q board.Query) (sql string, args []any) {
 	return sql + " ORDER BY " + row + ".seq" + order + limited, args
 }
 
-// plainest returns the longest part of a text that JSON does not escape and in which LIKE ignores at most ASCII case.
+// plainest returns the longest part of a text without a match of notPlain. LIKE finds that part in the JSON of a body.
 func plainest(text string) string {
 	return slices.MaxFunc(notPlain.Split(text, -1), func(a, b string) int { return len(a) - len(b) })
 }
 
-// notPlain matches what JSON may escape or LIKE interprets, and letters outside ASCII, whose case is not ignored.
+// notPlain matches characters that JSON may escape or LIKE interprets, and letters outside ASCII, whose case counts.
 var notPlain = regexp.MustCompile(`[^A-Za-z0-9 .,:;/()#+=!?@*|{}$^~-]`)
 
-// atMost returns the limit for SQL; 0 or less means none.
+// atMost returns limit for SQL. For 0 or less, which means no limit, it returns the largest integer.
 func atMost(limit int) int64 {
 	if limit <= 0 {
 		return math.MaxInt64

@@ -17,7 +17,7 @@ type Life struct {
 	end    context.CancelFunc
 	before func(context.Context)
 	mu     sync.Mutex // held while Enter adds to Work, and while Open ends
-	slots  sync.Map   // a channel of each watcher, for one hint: a slow watcher gets one hint for many saves
+	slots  sync.Map   // a channel of each watcher, with room for one hint: a slow watcher gets one for many saves
 }
 
 // NewLife returns the life of a store. Each call of Enter first calls the function before, unless it is nil.
@@ -60,8 +60,8 @@ func (l *Life) Hint() {
 const hintAnyway = 3 * time.Second
 
 // Watch calls hint at once, after each [Life.Hint], after each value from the channel told, and every hintAnyway. After
-// each hint it calls the function again, which returns nil or a channel; a value from this channel causes a hint, too.
-// The argument waited is true if that channel or hintAnyway caused the last hint. Watch returns [board.ErrClosed] after
+// each hint it calls again(waited), which returns nil or a channel; a value from this channel causes a hint, too.
+// waited is true if the previous such channel or hintAnyway caused the last hint. Watch returns [board.ErrClosed] after
 // End, or nil when ctx ends.
 func (l *Life) Watch(ctx context.Context, hint func(), told <-chan struct{}, again func(waited bool) <-chan time.Time) error {
 	if err := l.Enter(ctx); err != nil {

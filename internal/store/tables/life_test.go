@@ -9,7 +9,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/store/tables"
 )
 
-// A watch that begins while hints are sent ends with its context.
+// A watch that begins during concurrent hints returns when its context ends.
 func TestWatchBeginsAmongHints(t *testing.T) {
 	l := tables.NewLife(nil)
 	sending, stop := context.WithCancel(t.Context())

@@ -82,7 +82,7 @@ func (u *Used) read(principal string, most int64, count func() (int64, error)) (
 	return bytes, err
 }
 
-// add counts a row whose texts have that many bytes. The size that it adds is an upper bound, with indexes and excerpt.
+// add counts a row with texts of that many bytes, by an upper bound of the row's size with indexes and excerpt.
 func (u *Used) add(principal string, texts int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -93,7 +93,7 @@ func (u *Used) add(principal string, texts int) {
 	}
 }
 
-// rowSize is the size in bytes that counts for each row of seen, names and keys. For a chat it is rowSize and the body.
+// rowSize is the number of bytes counted for each row of seen, names and keys. A chat counts as rowSize and its body.
 const rowSize = 1000
 
 // sizeOf returns SQL that selects how many bytes the rows take that match a WHERE clause. The clause is inserted five
@@ -105,14 +105,14 @@ func sizeOf(where string) string {
 
 // usage is how much of a store is in use. The last three are 0 unless a list begins.
 type usage struct {
-	bytes, own int64 // in all, and by the principal (0 for the server itself, or if not isTight)
+	bytes, own int64 // used in all, and by the principal (0 for the empty principal, or if not isTight)
 	isTight    bool  // somebody may be over a limit
 	lists      int   // the principal's, apart from deleted ones
 	begun      int   // how many of the conversation's lists came and last changed within a day, up to [board.Keep.Begun]
-	saved      int64 // when any list last changed, Unix nanoseconds
+	saved      int64 // the Updated of the last save, Unix nanoseconds
 }
 
-// usage returns what is in use before list l changes or, with begins, begins.
+// usage returns the usage before list l changes or, if begins is true, begins.
 func (s *Saver) usage(ctx context.Context, l todo.List, begins bool, now time.Time) (u usage, err error) {
 	p, ownMost := l.Principal, s.Keep.Bytes/100*share
 	if s.Keep.Bytes > 0 {
@@ -157,8 +157,8 @@ func (s *Saver) checkRoom(ctx context.Context, principal string) error {
 	return cmp.Or(err, u.check(s.Keep, false))
 }
 
-// makeRoom returns an error if a list may not begin, or not change. If room is short, it first removes old lists of the
-// principal: up to [board.MaxAbandoned] of each kind of [todo.Spare], kind after kind.
+// makeRoom returns an error if there is no room for list l to begin or, if begins is false, to change. If room is
+// short, it first removes old lists of the principal, up to [board.MaxAbandoned] of each kind of [todo.Spare] in turn.
 func (s *Saver) makeRoom(ctx context.Context, l todo.List, begins bool, now time.Time) (u usage, err error) {
 	u, err = s.usage(ctx, l, begins, now)
 	if err == nil && begins && s.Keep.Begun > 0 && l.Conversation != "" && u.begun >= s.Keep.Begun {
@@ -181,11 +181,11 @@ func (s *Saver) makeRoom(ctx context.Context, l todo.List, begins bool, now time
 	return u, cmp.Or(err, u.check(s.Keep, begins))
 }
 
-// evict removes up to [board.MaxAbandoned] lists of a kind that last changed before a time, the oldest first, to make
-// room for forList, of the same principal. Of lists that are not deleted, it keeps open ones that a chat other than
-// their own has seen, and those that a chat which is here holds (see [board.IsHeld]). Unless room is short, it also
-// keeps lists that a person looked at or that were stored after that time (as by import). Finished lists are purged, so
-// that watchers see that they are gone.
+// evict makes room for forList. It removes up to [board.MaxAbandoned] lists of a kind, of the same principal, that last
+// changed before the time in before, the oldest first. Unless deleted, a list is kept if it is open and a chat other
+// than its own has seen it, or if a chat which is here holds it (see [board.IsHeld]). If room is not short, a list is
+// also kept if a person looked at it or if it came to the store after that time (as by import). Finished lists are
+// purged, so that watchers see that they are gone.
 func (s *Saver) evict(ctx context.Context, forList todo.List, kind todo.Spare, before time.Time, isShort bool, now time.Time) error {
 	begun, whose := now, ""
 	if !isShort {
@@ -206,7 +206,7 @@ func (s *Saver) evict(ctx context.Context, forList todo.List, kind todo.Spare, b
 			stays, err = board.IsHeld(ctx, s, on, now, s.Alive)
 		}
 		switch {
-		case err != nil || stays || l.Spare() != kind: // no checksum covers the column of kinds, so it may be damaged
+		case err != nil || stays || l.Spare() != kind: // no checksum covers the column spare, so it may be damaged
 		case kind == todo.SpareUnseen:
 			err = s.forget(oneList, forList, l.List.ID)
 		default:

@@ -155,7 +155,7 @@ const maxTrash, maxOldSeen = 4, 100
 
 // Purge implements [board.Tx]. It replaces all revisions by one without content.
 func (s *Saver) Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error {
-	clear(s.Memory.Seen) // the purge removes rows that are in both maps
+	clear(s.Memory.Seen) // the purge removes rows that these two maps may hold
 	clear(s.Memory.Chats)
 	return s.Do(ctx, "purge list", func() error { return s.purge(ctx, list, todo.List{}, by, now) })
 }
@@ -176,8 +176,8 @@ func (s *Saver) purge(ctx context.Context, list string, forList todo.List, by to
 	return s.addList(ctx, last, time.Unix(0, begun))
 }
 
-// See implements [board.Tx]. If rows of the chat are damaged, it replaces all its rows. For a list that is new to the
-// chat, it makes room, and removes the list's oldest rows so that at most [board.MaxHolders] remain.
+// See implements [board.Tx]. If rows of the chat are damaged, it replaces all rows of the chat. For a list that is new
+// to the chat, it makes room, and removes the list's oldest rows so that at most [board.MaxHolders] remain.
 func (s *Saver) See(ctx context.Context, c board.Seen) error {
 	return s.Do(ctx, "save what a chat has seen", func() error {
 		others, damaged, err := s.seenBy(ctx, c.Key)
@@ -192,7 +192,7 @@ func (s *Saver) See(ctx context.Context, c board.Seen) error {
 					FROM main.seen WHERE list = ? AND principal = ? ORDER BY at DESC`+limited+` OFFSET ?)`, c.List, c.Principal, math.MaxInt32, board.MaxHolders-1)
 			}
 		}
-		for _, now := range slices.Backward(after) { // so the current row, the first, is stored when no other is current
+		for _, now := range slices.Backward(after) { // the first, current row is stored when no other row is current
 			if err != nil || damaged == 0 && slices.Contains(others, now) {
 				continue
 			}

@@ -23,7 +23,7 @@ type Rows interface {
 	Err() error
 }
 
-// Query runs a query and calls read with its rows, anew for each try. Its errors begin with the text in what.
+// Query runs a query and, in each try, calls the function read with its rows. Its errors begin with the text in what.
 type Query func(ctx context.Context, what, sql string, args []any, read func(Rows) error) error
 
 // Reader implements [board.Reader]. It leaves damaged rows out of its results and notes them in its [Health].
@@ -33,7 +33,7 @@ type Reader struct {
 	health *Health
 }
 
-// NewReader returns a reader that reads with query.
+// NewReader returns a reader that runs its queries by the function query.
 func NewReader(sql *SQL, query Query, health *Health) Reader { return Reader{sql, query, health} }
 
 // Value runs a query and returns the only column of its first row, or the zero value if there is no row.
@@ -72,7 +72,7 @@ func good[T any](ctx context.Context, r Reader, what, sql string, scan func(Rows
 	return found, damaged, err
 }
 
-// atMostGood is [good] for a query that ends with a limit (0: none). More rows are read in place of damaged ones.
+// atMostGood is [good] for a query that ends with a limit (0: none). It reads further rows in place of damaged ones.
 func atMostGood[T any](ctx context.Context, r Reader, what, sql string, limit int, scan func(Rows) (T, error), args ...any) ([]T, error) {
 	for most := limit; ; {
 		found, damaged, err := good(ctx, r, what, sql, scan, append(slices.Clone(args), atMost(most))...)
@@ -128,7 +128,7 @@ func (r Reader) Find(ctx context.Context, q board.Query) ([]todo.Snapshot, error
 	return atMostGood(ctx, r, "read snapshots", sql, q.Limit, ScanSnapshot, args...)
 }
 
-// saying returns each list's newest revision that has the query's text. The query sql selects all that may have it.
+// saying returns each list's newest revision that has the query's text. The SQL selects all revisions that may have it.
 func (r Reader) saying(ctx context.Context, q board.Query, sql string, args []any) (found []todo.Snapshot, err error) {
 	err = r.query(ctx, "search snapshots", sql, args, func(rows Rows) error {
 		found = nil
@@ -167,8 +167,8 @@ func (r Reader) SeenOn(ctx context.Context, principal, list string) ([]board.See
 	return found, err
 }
 
-// ScanSnapshot reads a row with the columns list, revision, Seq, body, list's meta, parent's current list, and whether the
-// rows of lists and of history are as they were written. If they are not, its error wraps [board.ErrDamaged].
+// ScanSnapshot reads a row with the columns list, revision, Seq, body, list's meta, the parent chat's current list, and
+// whether the rows of lists and of history are as written. If not, the error wraps [board.ErrDamaged].
 func ScanSnapshot(rows Rows) (todo.Snapshot, error) {
 	var seq, revision int64
 	var body, meta []byte

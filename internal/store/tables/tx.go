@@ -10,10 +10,10 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// DB is a database transaction, as a [Saver] uses it. Until it ends, nobody else changes the rows that it read of its
-// principal. Its SQL has a question mark for each argument.
+// DB is a database transaction, as a [Saver] uses it. Until it ends, nobody else changes rows of its principal that it
+// has read. Its SQL has a question mark for each argument.
 type DB interface {
-	// Exec runs a statement that changes something, perhaps later, but before the next read and the commit.
+	// Exec runs a statement that changes something, perhaps later, but before the next read or the commit.
 	Exec(sql string, args ...any) error
 
 	// Remove is Exec for statements that may remove rows which are in the [Memory].
@@ -22,7 +22,7 @@ type DB interface {
 	// Scan reads the only row of a query. It returns [sql.ErrNoRows] when there is none.
 	Scan(ctx context.Context, sql string, args []any, into ...any) error
 
-	// NextSeq returns the Seq of the next revision or chat that is stored.
+	// NextSeq returns a new Seq, for the next revision or chat to be stored.
 	NextSeq() (int64, error)
 }
 
@@ -59,7 +59,7 @@ type Saver struct {
 	Failed error
 }
 
-// Do calls run and wraps its error. It sets Failed to the error, unless that is a refusal or about a damaged row.
+// Do calls run, unless Failed is set, and wraps its error. It sets Failed, except for a refusal or a damaged row.
 func (s *Saver) Do(ctx context.Context, what string, run func() error) error {
 	if s.Failed != nil {
 		return s.Failed
