@@ -378,7 +378,6 @@ type world struct {
 	words  int                 // number of texts made so far, so that each text is new
 	orders map[string][]string // by list: ids of items in the order that people gave them
 	edits  map[string]string   // the texts that people gave items, by list and item
-	free   map[string]bool     // lists exempt from the rule of one open list; no action adds any
 }
 
 type agent struct {
@@ -425,7 +424,7 @@ func (w *world) write(a *agent, lines []todo.Line) board.Outcome {
 	if a.fresh = false; fresh {
 		return out
 	}
-	if before != "" && before != a.list && a.certain && !w.free[before] {
+	if before != "" && before != a.list && a.certain {
 		if s := w.load(before); s.Open() && !s.Archived {
 			w.r.Fatalf("%s went on from %q to %q, and left it open", a.who.Key, show(s), show(out.After))
 		}
@@ -472,7 +471,7 @@ func (w *world) oneOpenList() {
 	lists := must(w.store.Find(context.Background(), board.Query{}))(w.r)
 	open := make(map[string][]string)
 	for _, l := range lists {
-		if l.Open() && !l.Archived && !w.free[l.List.ID] {
+		if l.Open() && !l.Archived {
 			open[l.List.Conversation] = append(open[l.List.Conversation], show(l))
 		}
 	}
@@ -490,7 +489,7 @@ func TestChats(t *testing.T) { rapid.Check(t, func(r *rapid.T) { checkChats(r, n
 
 // checkChats makes agents and people act at random, and checks the rules of TestChats.
 func checkChats(r *rapid.T, d *desk) {
-	w := &world{desk: d, r: r, edits: map[string]string{}, orders: map[string][]string{}, free: map[string]bool{}}
+	w := &world{desk: d, r: r, edits: map[string]string{}, orders: map[string][]string{}}
 	for n := range 2 {
 		proof := w.proof(fmt.Sprint("session:", n))
 		proof.process = fmt.Sprint("server", n)

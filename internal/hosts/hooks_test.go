@@ -84,12 +84,12 @@ func (r *rig) statesNow() (states map[string]todo.Standing) {
 	return states
 }
 
-// writes returns how often agents wrote a list; revisions of Variant "hook" do not count.
+// writes returns how often agents wrote a list.
 func (r *rig) writes(l todo.Snapshot) (n int) {
 	r.t.Helper()
 	r.read(func(ctx context.Context, s board.Store) error {
 		all, err := s.History(ctx, l.List.ID, 0, int(l.Revision))
-		n = len(slices.DeleteFunc(all, func(s todo.Snapshot) bool { return s.Writer.Variant == "hook" }))
+		n = len(all)
 		return err
 	})
 	return n

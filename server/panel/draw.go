@@ -69,12 +69,11 @@ func (d drawing) subLine(f *account.Group, s todo.Snapshot) Node {
 	if f.States[s.List.ID].State == todo.Finished {
 		at = "done"
 	}
-	if progress.Failed > 0 { // said here, since the group's progress may leave sub-agents out
-		at = strings.TrimSuffix(fmt.Sprintf("%d failed · %s", progress.Failed, at), " · ")
-		progress.Failed = 0
-	}
+	// The group's progress may leave sub-agents out.
+	failed := If(progress.Failed > 0, Group{span("bad", Textf("%d failed", progress.Failed)), If(at != "", Text(" · "))})
+	progress.Failed = 0
 	agent := El("bdi", Text(render.Safe(todo.Cut(s.List.Agent, 60))))
-	return Group{glyph("sub"), B(agent), formatted(at, Class("cut")), progressOf(progress, "/")}
+	return Group{glyph("sub"), B(agent), span("cut", failed, formatted(at)), progressOf(progress, "/")}
 }
 
 // at returns the agent's question or, without one, the list's current item; empty if no item is open.

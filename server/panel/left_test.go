@@ -65,7 +65,7 @@ func TestFailedItemsOfSubAgents(t *testing.T) {
 		d.SetStatus("1", todo.Failed)
 	})
 	for _, path := range []string{"/", "/lists/" + main.List.ID} {
-		checktest.Same(t, "1 failed on "+path, strings.Count(page(t, url+path), ">1 failed · next: Test it again<"), 1)
+		checktest.Same(t, "1 failed on "+path, strings.Count(page(t, url+path), ">1 failed</span> · <bdi>next: Test it again<"), 1)
 	}
 }
 
