@@ -376,10 +376,11 @@ func search(r *edge.Request, s groups, query string) (page boardPage, err error)
 // It begins below the Seq in ?before=, and links to the next lists. With history, it also adds lists whose earlier
 // revisions alone contain query. It reads only scanPage lists at a time, and returns how many lists it added.
 func (page *boardPage) addFound(r *edge.Request, s groups, query string, history bool, keep func(todo.Snapshot) bool) (rows int, err error) {
-	before, err := r.QueryNumber("before", math.MaxInt64) // never 0, since Find sorts by Seq only with a BeforeSeq
+	before, err := r.QueryNumber("before", 0)
 	if err != nil {
 		return 0, err
 	}
+	before = cmp.Or(before, math.MaxInt64) // Find sorts by Seq only with a BeforeSeq
 	for looked := 0; looked < maxScanned && rows < pastRows; looked += scanPage {
 		lists, err := r.Lists.Find(r.Context(), board.Query{BeforeSeq: before, Limit: scanPage, Excerpt: query == ""})
 		if err != nil {

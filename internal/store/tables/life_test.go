@@ -21,7 +21,7 @@ func TestWatchBeginsAmongHints(t *testing.T) {
 			}
 		}()
 	}
-	for n := range 20_000 {
+	for n := range 5_000 {
 		ctx, end := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- l.Watch(ctx, end, nil, func(bool) <-chan time.Time { return nil }) }()
