@@ -32,7 +32,7 @@ func untilSignal(parent context.Context) context.Context {
 	ctx, stop := context.WithCancel(parent)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // nohup starts the program with SIGHUP ignored
+	if !signal.Ignored(syscall.SIGHUP) { // under nohup, SIGHUP is ignored and stays so
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	go func() {

@@ -66,8 +66,8 @@ func TestAlertsAreTestedAndDocumented(t *testing.T) {
 }
 
 // Workflows name every action by its commit: otherwise a person who can move a tag could run
-// any code with the rights of a release. A job that may write runs no make, and no workflow
-// lets all its jobs write.
+// any code with the rights of a release. A job with a right to write runs no make, and no
+// workflow gives that right to all its jobs.
 func TestWorkflowsArePinned(t *testing.T) {
 	files := read(t, filepath.Join("..", ".github", "workflows"), ".yml")
 	pinned := regexp.MustCompile(`^[\w./-]+@[0-9a-f]{40} # v\d`)
@@ -112,7 +112,7 @@ func TestProfilesAreForNobody(t *testing.T) {
 	}
 }
 
-// docs/several-databases.md has the figures of PostgreSQL that docs/operations.md gives as measured.
+// docs/several-databases.md repeats the measured figures of PostgreSQL from docs/operations.md.
 func TestMillionIsAsMeasured(t *testing.T) {
 	pages := read(t, filepath.Join("..", "docs"), "operations.md", "several-databases.md")
 	measured := regexp.MustCompile(`(?m)^\| .* \| .* \| ([\d,]+(?: [kM]B)?)(?: \(.*\))? \|$`).FindAllStringSubmatch(pages[filepath.Join("..", "docs", "operations.md")], -1)

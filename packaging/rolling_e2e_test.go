@@ -174,7 +174,7 @@ type tenant struct {
 	site        *site
 	name, token string
 	acks        programtest.Journal
-	refused     chan string // an agent's name for each answer 503
+	refused     chan string // receives the agent's name at each answer 503
 }
 
 func (s *site) newTenant(t *testing.T, name string) *tenant {
@@ -247,7 +247,7 @@ func TestTenantMoves(t *testing.T) {
 	if len(blocks) != 3 {
 		t.Fatalf("%d blocks of code: the page's form changed", len(blocks))
 	}
-	// configuration returns the package's Caddyfile with the given sites of the page in place of the Caddyfile's own.
+	// configuration returns the Compose Caddyfile with sites from docs/several-databases.md in place of its own.
 	configuration := func(sites string) string {
 		snippet, _, _ := strings.Cut(s.caddyfile(t), "# With TLS.")
 		return snippet + strings.NewReplacer("ann.todo.example.com", ann.address(), "bob.todo.example.com", bob.address(),

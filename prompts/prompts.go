@@ -105,13 +105,13 @@ func withMarksOf(original, text string) (string, error) {
 	return text, nil
 }
 
-// Text returns the text of the file name + ".md"; empty if there is none. A tool's description has the tool's name,
-// with ".long" for the help of a tool that is a command.
+// Text returns the text of the file name + ".md"; empty if there is none. A tool's description has the tool's name; the
+// help of a tool that is a command has the name with ".long".
 func (t *Texts) Text(name string) string { return t.files[name+".md"] }
 
-// Words are the sentences of answers in one language, formats for [fmt.Sprintf]. Comments begin with the arguments.
+// Words are the sentences of answers in one language, formats for [fmt.Sprintf]. A comment first lists the arguments.
 type Words struct {
-	// Of the plans of create_todos and update_todo:
+	// About the plans of create_todos and update_todo:
 	Created       string // number of steps
 	Updated       string // id, text, status
 	Plan          string // none; the line above the plan
@@ -120,7 +120,7 @@ type Words struct {
 	UnknownStatus string // status received, allowed statuses
 	Backwards     string // id, text, current status, status received
 
-	// Of tasks:
+	// About tasks:
 	TaskCreated, Took, TakenAway string // id, text
 	TaskUpdated                  string // id, names of the changed fields
 	Taken                        string // id, owner
@@ -132,7 +132,7 @@ type Words struct {
 	NothingReady, Cycle, NoAgent, NoTasks, PlanUpdated, ListUpdated, ListRead, ListEmpty, SeeOnly, NoChange string
 	InvalidJSON, Required, Blank, NoList, Mirrored, ListsFull, StoreFull, OperationUsed                     string
 
-	// Of the whole list:
+	// About the whole list:
 	List          string // none; the line above the items
 	Validation    string // none; the line above the problems
 	MostItems     string // maximum, number received
@@ -142,7 +142,7 @@ type Words struct {
 	LeftOut       string // lines that are not items
 	Misnamed      string // field, name received
 
-	// Of prompts and guidance:
+	// In prompts and guidance:
 	KeptOnDisk   string // none; in the long guidance, if lists are on disk
 	TheGoal      string // none; replaces a missing goal of a plan
 	Ago          string // duration
@@ -153,7 +153,7 @@ type Words struct {
 	SetUpFor     string // name of a list
 	DoneOf       string // items done, all items
 
-	// Of errors:
+	// In errors:
 	TooLong     string // maximum, number received
 	Surrogate   string // position in runes, from 1
 	Control     string // code point, position in runes, from 1
@@ -164,7 +164,7 @@ type Words struct {
 	Unclear     string // titles, the tool's word for completed
 	NoTool      string // name received, names of tools
 
-	// Of changes by others, and of the outcome of a write:
+	// About changes by others, and about the outcome of a write:
 	Continues, Titled              string // title
 	PutAway                        string // open items
 	Dropped, Reopened, Held, Early string // items
@@ -181,11 +181,11 @@ type Words struct {
 	More                           string // number of texts left out
 	OtherList                      string // id of the list
 
-	// Of reminders:
+	// In reminders:
 	Reminder    string // title, items done, all items; above the open items
 	GoOn        string // none; below the open items
 	Finish      string // none; instead of GoOn at the end of a turn
-	GoOnNow     string // none; at the end of a turn, after the news of items that the user added for then
+	GoOnNow     string // none; after the news of items that the user added for the end of a turn
 	Earlier     string // as Reminder, for a list of an earlier session
 	Left        string // title, items done, all items, items; for an open list of an earlier session
 	GoOnLeft    string // none; after Left, if sending its items continues the list

@@ -82,10 +82,10 @@ func follows(t *testing.T, c *servertest.Chat, told, name, args string) {
 
 // T7: a model can also follow the advice of the board's refusals, and the advice about an earlier session's list.
 func TestAdviceOfTheBoardCanBeFollowed(t *testing.T) {
-	// Each function told gives a chat the advice, and returns the chat.
+	// The function told gives a chat the advice, and returns that chat.
 	for says, tc := range map[string]struct {
 		told    func(r *servertest.Rig, s *servertest.Server, c *servertest.Chat) *servertest.Chat
-		follow  []string // each a tool and its arguments
+		follow  []string // calls, each a tool's name and arguments
 		becomes string
 	}{
 		`take another, or "next"`: {func(_ *servertest.Rig, _ *servertest.Server, c *servertest.Chat) *servertest.Chat {
@@ -141,8 +141,8 @@ func TestAdviceOfTheBoardCanBeFollowed(t *testing.T) {
 	}
 }
 
-// T7, P3, V1: no text for models, in any language, names an argument that no listed schema has. Only the refusal of a
-// list_id names list_id: it asks to leave that out.
+// T7, P3, V1: no text for models, in any language, names an argument that no listed schema has. One exception: the
+// refusal of an unknown list_id asks models to leave list_id out.
 func TestAdviceNamesWhatSchemasHave(t *testing.T) {
 	known := map[string]bool{}
 	for _, tool := range tools.New(tools.Defaults()) {
@@ -193,8 +193,8 @@ func TestNoSuchTool(t *testing.T) {
 	}
 }
 
-// If a client ignores case and underscores in tool names, tools/list has only one of the tools whose names are then the
-// same: the tool that its models know. TodoWrite, todo_write and todowrite are the only such tools.
+// TodoWrite, todo_write and todowrite are one name to a client that ignores case and underscores. To such a client
+// tools/list has only the one that its models know. No other tools have names that are alike.
 func TestFoldedNames(t *testing.T) {
 	folded := make(map[string][]string)
 	for _, name := range tools.Names() {

@@ -69,8 +69,8 @@ func costOf(call caller) cost {
 
 var allocations = flag.Bool("allocations", false, "rewrite what a call allocates; -update leaves that, so that no more goes unseen")
 
-// A whole call allocates no more than testdata/allocations.json says, as a multiple of a call to a bare server of
-// mcp-go in the same run.
+// A whole call allocates no more than testdata/allocations.json says, in multiples of a call to a bare mcp-go server in
+// the same run.
 func TestAllocations(t *testing.T) {
 	path := filepath.Join("..", "testdata", "allocations.json")
 	got := make(map[string]cost)

@@ -92,7 +92,7 @@ func (s *Server) call(r *request, tool *tools.Tool) (tools.Result, error) {
 			w.Operation, w.Before = r.operation()
 		}
 		if out, err = r.lists.Apply(r.ctx, w); out.Changed && r.who.Takes != "" {
-			if last := s.proved.Load(); last.isFirst { // not if another chat was proved meanwhile
+			if last := s.proved.Load(); last.isFirst { // false if another chat was proved meanwhile
 				s.proved.CompareAndSwap(last, &proved{last.key, last.host, false})
 			}
 		}
@@ -118,8 +118,8 @@ func (s *Server) call(r *request, tool *tools.Tool) (tools.Result, error) {
 	return tool.Result(call, out), nil
 }
 
-// findLeft sets r.left to an open list that an earlier session may have left to the caller. first is the list that this
-// call began; zero if the caller has no list. An error is ignored.
+// findLeft sets r.left to an open list that an earlier session may have left to the caller. The parameter first is the
+// list that this call began, or zero if the caller has no list. An error is ignored.
 func (r *request) findLeft(first todo.List) {
 	r.left, _ = r.lists.Left(r.ctx, board.Target{Conversation: r.who}, first.ID)
 }

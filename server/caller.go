@@ -113,15 +113,15 @@ func (r *request) readMeta(meta *mcp.Meta) {
 	}
 }
 
-// proved is the chat that a call last proved the process's client to serve. isFirst is true for the first proved chat
+// proved is the chat that the process's client serves, as a call last proved. isFirst is true for the first proved chat
 // until it writes: that write takes over the list that was written before any proof.
 type proved struct {
 	key, host string
 	isFirst   bool
 }
 
-// remember notes the chat that a call proves its stdio client to serve. A later call without proof counts for the chat
-// noted last. The first chat noted takes over what was written under the process's key.
+// remember notes the chat that a stdio client serves, if the call proves it. A later call without proof counts for the
+// chat noted last. The first chat noted takes over what was written under the process's key.
 func (r *request) remember() {
 	who := &r.who
 	thread := r.said[metaCodexThread]
@@ -170,8 +170,8 @@ func (r *request) findSubAgent() {
 	r.who.Key, r.who.Parent, r.who.Agent, r.who.Name = own, main.Key, todo.AgentName(agent), ""
 }
 
-// operation returns the operation of a tool call, zero if the call has no id. If the chat takes over another key,
-// before is the operation's id under that key. The digest covers tool and arguments. A repeated caller's id with
+// operation returns the operation of a tool call, zero if the call has no id. If the chat takes over another key, the
+// result before is the operation's id under that key. The digest covers tool and arguments. A repeated caller's id with
 // another digest is refused; a repeated host's id with another digest is another operation. An id counts within its
 // chat. But a caller's id for a named list counts for that name, since another process or session may repeat the call.
 func (r *request) operation() (o todo.Operation, before string) {

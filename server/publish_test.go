@@ -202,7 +202,7 @@ func conversationsTable() string {
 	}) + "| any other | its session over HTTP | its process, from the first write on | what programs on an SDK do |\n"
 }
 
-// grouped returns a table with a row for each text that the function say returns: the clients with this text, then the
+// grouped calls say for each client. It returns a table with a row for each text: the clients with this text, then the
 // text. Clients with an empty text are left out.
 func grouped(say func(clients.Client) string) (rows string) {
 	var order []string

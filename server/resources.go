@@ -39,8 +39,8 @@ func (s *Server) addPrompts() {
 		"Go on with a todo list", s.resume)
 }
 
-// resume makes current the unfinished list that matches wanted, and returns the text by which a model continues it. If
-// no list matches or several do, it returns a text: hosts show a prompt's error as a fault of the protocol.
+// resume makes the unfinished list that matches wanted the current list, and returns the text by which a model
+// continues it. If none or several match, the text says so: hosts show a prompt's error as a fault of the protocol.
 func (s *Server) resume(r *request, text, wanted string) (string, error) {
 	found, err := unfinishedLists(r, wanted)
 	switch {
@@ -100,7 +100,7 @@ func unfinished(r *request) ([]todo.Snapshot, error) {
 }
 
 // unfinishedLists returns the unfinished lists that match wanted, see [render.Named]. If wanted is empty, it returns
-// only the first unfinished list, with the name that the connection's user chose, if any.
+// only the first unfinished list, of those with the name that the connection's user chose, if any.
 func unfinishedLists(r *request, wanted string) ([]todo.Snapshot, error) {
 	if wanted != "" {
 		byID, err := r.lists.Load(r.ctx, wanted, 0)
@@ -180,7 +180,7 @@ func (s *Server) readUnfinished(ctx context.Context, req mcp.ReadResourceRequest
 		documents[i] = unfinishedDocument{l.List.ID, l.Title(), p.Done, p.Total, l.List.Workspace, l.List.Client,
 			l.Updated.UTC().Truncate(time.Second)}
 	}
-	data, _ := json.Marshal(map[string]any{"lists": documents}) // cannot fail either
+	data, _ := json.Marshal(map[string]any{"lists": documents}) // cannot fail: a stored year is at most 9999
 	return []mcp.ResourceContents{mcp.TextResourceContents{URI: subscriptions.All, MIMEType: jsonType, Text: string(data)}}, nil
 }
 

@@ -26,7 +26,7 @@ import (
 
 const rootsInput = "roots" // the id of the question
 
-// question returns the question for the client's roots if a sessionless message must be answered with it, else nil. If
+// question returns the question for the client's roots with which a sessionless message must be answered, or nil. If
 // the message carries the answer, question sets the folder from it. Only clients that are known to answer are asked;
 // others may fail (docs/spec/protocol.md, "Roots").
 func (r *request) question() mcp.JSONRPCMessage {

@@ -166,8 +166,8 @@ func (s *Server) listed(r *request) (listed []*tools.Tool) {
 	return slices.DeleteFunc(listed, func(t *tools.Tool) bool { return names[todo.Fold(t.Name)] != t.Name })
 }
 
-// listTools replaces mcp-go's answer to tools/list by the tools for this client, with or without output schemas. It
-// marks the first tool to be loaded at once. Clients can also call tools that are not listed.
+// listTools replaces the tools in mcp-go's answer to tools/list with those for this client, with or without output
+// schemas, and marks the first as one to load at once. Clients can also call tools that are not listed.
 //
 // The app page's own tools come last. Only a session whose client shows apps gets them, as such a client hides them
 // from its model. The page works even if they are not listed.

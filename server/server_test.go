@@ -114,8 +114,8 @@ func TestRoots(t *testing.T) {
 }
 
 // BAD-INPUT 109: A header `Todo-Folder` that is a literal `${PWD}`, relative, or an address elsewhere
-// (`file://server/share` too); a huge one → Unknown; cut. Absolute paths and `file:` addresses of any system count; a
-// value not in UTF-8 is Latin-1
+// (`file://server/share` too); a huge one → Unknown; the huge one: cut. Absolute paths and `file:` addresses of any
+// system count; non-UTF-8 is Latin-1
 func TestFolderInHeader(t *testing.T) {
 	for value, want := range map[string]string{
 		"": "", "${PWD}": "", "/home/${USER}": "", "{env:PWD}": "", "/work/{env:NAME}": "", "$PWD": "", "%CD%": "",
@@ -356,7 +356,7 @@ func TestListenIsAcknowledgedFirst(t *testing.T) {
 	}, servertest.StdioModern, servertest.Sessionless)
 }
 
-// told checks the notifications before the beacon's change: with todo://list if want is true, else none.
+// told checks c's notifications up to the beacon's change: todo://list is among them if want is true, else none came.
 func told(c *servertest.Chat, beacon *servertest.Beacon, want bool, what string) {
 	c.Helper()
 	if got := beacon.Before(c); slices.Contains(got, "todo://list") != want || !want && len(got) > 0 {

@@ -156,7 +156,7 @@ func (s *Server) Attend(ctx context.Context, p Peer) {
 	}()
 }
 
-// EndSession removes a session's subscriptions, ends its stream, and marks its conversation as gone unless shared.
+// EndSession removes a session's subscriptions, ends its stream, and marks its unshared conversation as gone.
 func (s *Server) EndSession(ctx context.Context, p Peer) {
 	s.subscriptions.Unsubscribe(sessionKey(p), "")
 	r := identified(s.mcp.WithContext(ctx, &request{Peer: p, server: s}), nil)

@@ -19,7 +19,7 @@ type reader struct {
 	words    func() *prompts.Words // a function, so that a hook decodes the words only for a problem
 	problems []todo.Problem
 	cause    error       // [ErrListLeftOut], or nil
-	leftOut  []todo.Item // as [Call.leftOut]
+	leftOut  []todo.Item // see [Call.leftOut]
 	mends    bool        // texts that are not valid in a list are repaired, not refused
 }
 
@@ -143,9 +143,9 @@ func (r *reader) text(v value, path, key string, limit int) string {
 	return text
 }
 
-// status reads the status of the object at a path: a word of the view or of the parameter more. Case does not matter,
+// status reads the status of the object at a path: a word of the view, or a word given as more. Case does not matter,
 // nor do signs between the parts of a word. With anyWord, another tool's word is accepted, and becomes the view's word
-// for that status. Errors name only the words that the view lists and those of the parameter more.
+// for that status. Errors name only the words that the view lists and the words given as more.
 func (r *reader) status(v value, path string, view todo.View, anyWord bool, more ...string) string {
 	if anyWord && v.kind == '"' {
 		if core, known := statusWords[todo.Fold(v.text)]; known {
@@ -166,7 +166,7 @@ func (r *reader) status(v value, path string, view todo.View, anyWord bool, more
 	return r.word(v, place(path, "status"), words, all)
 }
 
-// word reads a text that must be in the slice all, compared by [todo.Fold]. Its problem names only the words of listed.
+// word reads a text that must be a word in all, compared by [todo.Fold]. A problem names only the words in listed.
 func (r *reader) word(v value, path string, listed, all []string) string {
 	at := slices.IndexFunc(all, func(word string) bool { return todo.Fold(word) == todo.Fold(v.text) })
 	received := v.name()

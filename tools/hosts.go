@@ -101,7 +101,7 @@ func dialect(input any, l wholeList) variant {
 	return v
 }
 
-// readyItems returns the items that are ready to begin and that the function some accepts.
+// readyItems returns the items that are ready to begin and that its function parameter accepts.
 func readyItems(items []todo.Item, some func(todo.Item) bool) (ready []todo.Item) {
 	waiting := todo.OpenWaits(items)
 	for _, i := range items {

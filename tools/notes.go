@@ -61,7 +61,7 @@ func firstFew(w *prompts.Words, items []todo.Item) string {
 	}
 	few := 3
 	if len(names) == few+1 {
-		few++ // the name takes no more room than "and 1 more"
+		few++ // a name takes no more room than "and 1 more"
 	}
 	return joined(w, names, few)
 }
@@ -177,7 +177,7 @@ func Reminder(w *prompts.Words, s todo.Snapshot, about, goOn string) string {
 }
 
 // saying joins the texts that the function say returns for the items, each after the separator mark, until the reminder
-// is full. The parameter has is the number of bytes already in the reminder. more counts the items that do not fit.
+// is full. has counts the bytes already in the reminder, and more counts the items that do not fit.
 func saying(items []todo.Item, mark string, has int, say func(i todo.Item, text string) string) (said string, more int) {
 	for n, i := range items {
 		next := mark + say(i, quote(todo.Cut(i.Text, maxReminded)))

@@ -59,7 +59,7 @@ func TestSchemas(t *testing.T) {
 }
 
 // checkObjects checks that objects in a schema are closed, and that properties have a type and, if models read the
-// schema, a description. In a result's schema, an object may have integers of any name: counts.
+// schema, a description. In a result's schema, an open object may have only integers (counts).
 func checkObjects(t *testing.T, where string, raw []byte, isRead bool) {
 	t.Helper()
 	var s struct {

@@ -89,12 +89,11 @@ type variant struct {
 	input  any  // the argument struct
 	ids    bool // its results have the items' ids
 	byList bool // list_id is required
-	// bare is the field that an array sent in place of the arguments object is for; empty for a tool that accepts any
-	// arguments.
+	// bare is the field for an array sent in place of the arguments object; empty if a tool accepts any arguments.
 	bare        string
 	prune       func(in *jsonschema.Schema) // adapts the schema of the arguments to the options; nil for no change
 	allStatuses bool                        // the schema lists all core statuses
-	saysOutput  bool                        // results have the fields of K3
+	saysOutput  bool                        // results have is_error and output (K3)
 	// read returns the call for args, and adds the problems of args to r.
 	read func(r *reader, args value) *Call
 	// list returns the list s as text.
@@ -251,7 +250,7 @@ func (t *Tool) Listing(s todo.Snapshot) Result {
 	return t.result(text, read, s)
 }
 
-// Failure returns the result for an error of [Tool.Read] or the board on which a model can act. The result's text has
+// Failure returns the result for an error that a model can act on, from [Tool.Read] or the board. The result's text has
 // the problems that are sentences, then the other problems under a heading (T7). ok is false for any other error.
 func (t *Tool) Failure(err error) (result Result, ok bool) {
 	if errors.Is(err, ErrInvalidJSON) {
@@ -349,7 +348,7 @@ type shown struct {
 	Has       string   `json:"has,omitempty"`       // see [render.Has]
 }
 
-// ListState is a list's state for programs: counts in the tool's words, and a page's data besides the items (V3).
+// ListState is a list's state for programs: counts in the tool's words, and the app page's data besides the items (V3).
 type ListState struct {
 	ID       string         `json:"id"`
 	Revision int64          `json:"revision"`
@@ -399,7 +398,7 @@ func countsIn(view todo.View, s todo.Snapshot) map[string]int {
 	return n
 }
 
-// result returns a result with a text. Its structured content is c with the items, counts, id and revision of s added.
+// result returns a result with a text. Its structured content is c plus the items, counts, id and revision of s.
 func (t *Tool) result(text string, c content, s todo.Snapshot) Result {
 	listed := t.view
 	listed.Unlisted = false

@@ -225,8 +225,8 @@ func parseLine(line string) textLine {
 	return l
 }
 
-// element returns the line as an item with its text under key. isText is false for a line that is an item in JSON, and
-// for broken JSON, which later becomes an error because its status is lost.
+// element returns the line as an item with its text under key. isText is false for JSON: an object is itself the item,
+// and an array or broken JSON later becomes an error because its status is lost.
 func (l textLine) element(key string) (m member, isText bool) {
 	status, text := string(todo.Pending), value{kind: '"', text: l.text}
 	if l.isKnown {
@@ -240,7 +240,7 @@ func (l textLine) element(key string) (m member, isText bool) {
 	return item(key, text, status), true
 }
 
-// item returns an object with a text under key and a status.
+// item returns an object with a status and, under key, a text.
 func item(key string, text value, status string) member {
 	return member{value: value{kind: '{', members: []member{{key, text}, {"status", value{kind: '"', text: status}}}}}
 }

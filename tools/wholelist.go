@@ -253,7 +253,7 @@ func (r *reader) lines(elements []member, l wholeList, merge bool) []todo.Line {
 	return lines
 }
 
-// line reads an item; with merge its text and status are optional.
+// line reads an item; if merge is true, text and status are optional.
 func (r *reader) line(v value, path string, l wholeList, merge bool) todo.Line {
 	kind, key := "object", l.text
 	if l.takesTexts {

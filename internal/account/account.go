@@ -80,7 +80,7 @@ func rank(s todo.State) int {
 	return slices.Index([]todo.State{todo.Waiting, todo.Working, todo.Idle, todo.LeftOpen, todo.Away, todo.InVain, todo.Finished}, s)
 }
 
-// State returns an archived Main's state, else the first by rank: of the lists with items or, if none has, of all.
+// State returns an archived Main's own state, else the first state by rank of the lists with items (if none, of all).
 func (f *Group) State() todo.State {
 	own := f.States[f.Main.List.ID].State
 	if f.Main.Archived || len(f.Subs) == 0 {
@@ -137,7 +137,7 @@ func (f *Group) Updated() time.Time {
 	return f.latest(func(l *todo.Snapshot) time.Time { return l.Updated })
 }
 
-// latest returns the latest of the times that the function parameter returns for the lists.
+// latest calls its function parameter for each list and returns the latest time.
 func (f *Group) latest(of func(*todo.Snapshot) time.Time) time.Time {
 	at := of(&f.Main)
 	for i := range f.Subs {
@@ -148,7 +148,7 @@ func (f *Group) latest(of func(*todo.Snapshot) time.Time) time.Time {
 	return at
 }
 
-// Since returns when an agent began to ask, else last wrote; Updated if neither time is known, or the group has ended.
+// Since returns when an agent began to ask or, if none asks, last wrote; Updated if that is unknown or the group ended.
 func (f *Group) Since() time.Time {
 	if l, _, ok := f.Asks(); ok && !f.States[l.List.ID].Since.IsZero() {
 		return f.States[l.List.ID].Since
@@ -171,7 +171,7 @@ func (f *Group) Progress() todo.Progress {
 	return p
 }
 
-// Client returns the name of the client that wrote a list last or, if a person did, of the one that began it; or empty.
+// Client returns the client that wrote a list last or, after a person's write, began the list; empty if not known.
 func Client(s todo.Snapshot) string {
 	if s.Writer.Person {
 		return s.List.Client
@@ -263,7 +263,7 @@ func (b Board) Projects() (out []Project) {
 			newest[folder] = at
 		}
 	}
-	waits := func(p Project) int { return min(rank(p.Groups[0].State()), 1) } // 0 if a group waits: then the first does
+	waits := func(p Project) int { return min(rank(p.Groups[0].State()), 1) } // 0 if one waits: these come first
 	slices.SortStableFunc(out, func(a, b Project) int {
 		return cmp.Or(waits(a)-waits(b), newest[b.Folder].Compare(newest[a.Folder]), cmp.Compare(a.Folder, b.Folder))
 	})
@@ -292,17 +292,17 @@ func Counts(fs []Group) map[todo.State]int {
 	return n
 }
 
-// Fate is what became of a person's change; empty without a change, or without an agent that could see it.
+// Fate is the outcome of a person's change. It is empty if there is no change, or no agent that could see it.
 type Fate string
 
-// What becomes of a person's change.
+// The outcomes of a person's change.
 const (
 	Waits      Fate = "waits to be seen" // no agent has been told of the change yet
 	Seen       Fate = "seen"             // agents know the change, and it stands
 	Overridden Fate = "overridden"       // an agent insisted on the version that the person had replaced
 )
 
-// Edits says what became of people's changes in a list. It is a part of the answer of /api/states.
+// Edits has the fates of people's changes in a list. It is a part of the answer of /api/states.
 type Edits struct {
 	Unseen []string `json:"unseen,omitempty"` // ids of items with people's changes that wait to be seen
 	// Seen has the ids of the items with a person's text that agents have seen. Overridden has, by item
@@ -310,12 +310,12 @@ type Edits struct {
 	Seen       []string          `json:"seen,omitempty"`
 	Overridden map[string]string `json:"overridden,omitempty"`
 	Order      Fate              `json:"order,omitempty"` // the fate of the person's order of the items
-	Title      Fate              `json:"title,omitempty"` // [Waits] while no agent has seen the list's title; or empty
+	Title      Fate              `json:"title,omitempty"` // [Waits] until an agent saw the list's title; else empty
 	Saw        int64             `json:"saw,omitempty"`   // the revision that agents last saw; 0 for none
-	Lost       []int64           `json:"lost,omitempty"`  // people's revisions of which the text or order is overridden
+	Lost       []int64           `json:"lost,omitempty"`  // people's revisions that agents overrode, at least in part
 }
 
-// EditsOf returns the edits of a list; saw is what [board.Lists.Saw] returns.
+// EditsOf returns the edits of a list; saw is the result of [board.Lists.Saw].
 func EditsOf(saw, list todo.Snapshot) Edits {
 	e := Edits{Saw: saw.Revision, Overridden: make(map[string]string)}
 	for _, d := range todo.Diff(saw, list) {
@@ -359,7 +359,7 @@ func EditsOf(saw, list todo.Snapshot) Edits {
 // Deleted stands in [Edits.Overridden] for an item that a person deleted and an agent put back.
 const Deleted = "deleted"
 
-// Of returns what became of people's changes of an item.
+// Of returns the fate of people's changes of an item.
 func (e Edits) Of(id string) Fate {
 	switch _, overridden := e.Overridden[id]; {
 	case overridden:
@@ -372,7 +372,7 @@ func (e Edits) Of(id string) Fate {
 	return ""
 }
 
-// OfRevision returns what became of a person's revision. It must be one that agents are told of, see [Told].
+// OfRevision returns the fate of a person's revision, for which [Told] must be true.
 func (e Edits) OfRevision(revision int64) Fate {
 	switch {
 	case slices.Contains(e.Lost, revision):
@@ -390,7 +390,7 @@ func Told(before, revision todo.Snapshot) bool {
 	return revision.Writer.Person && (before.GivenTitle != revision.GivenTitle || len(todo.Diff(before, revision)) > 0)
 }
 
-// ListState is how a list stands, an element of the answer of /api/states.
+// ListState is the standing of a list, as an element of the answer of /api/states.
 type ListState struct {
 	List string `json:"list"`
 	todo.Standing
@@ -399,7 +399,7 @@ type ListState struct {
 	Edits             // what became of people's changes
 }
 
-// ListStates returns how the lists of groups stand, without the lists in [Group.Away]. saw is [board.Lists.Saw].
+// ListStates returns the standings of the lists of groups, without the lists in [Group.Away]. saw is [board.Lists.Saw].
 func ListStates(groups []Group, saw func(todo.Snapshot) (todo.Snapshot, error)) ([]ListState, error) {
 	out := make([]ListState, 0, len(groups))
 	for _, f := range groups {

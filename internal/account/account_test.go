@@ -86,7 +86,7 @@ func TestGroupState(t *testing.T) {
 // sub-agent's list, it has a group of its own.
 //
 // BAD-INPUT 106: The same hooks set up twice; sub-agents that are each other's main agents, chats
-// that hold each other's lists → Each list stays one, and can be settled and deleted
+// that hold each other's lists → No list is doubled; each can be settled and deleted
 func TestGroups(t *testing.T) {
 	cycle := []todo.Snapshot{list("a", 1, ""), list("b", 1, ""), list("c", 1, "")}
 	cycle[0].List.Parent, cycle[1].List.Parent, cycle[2].List.Parent = "b", "a", "c"
@@ -104,7 +104,7 @@ func TestGroups(t *testing.T) {
 }
 
 // Active groups are sorted by state (waiting for a person, working, idle), then by start;
-// groups that rest are sorted by their last change.
+// all other groups are sorted by their last change.
 func TestBoard(t *testing.T) {
 	away, elsewhere := list("away", 1, "pending"), list("elsewhere", 0, "pending")
 	away.Archived, elsewhere.List.Workspace = true, "/src/web"
@@ -145,7 +145,7 @@ func TestBoard(t *testing.T) {
 	}
 }
 
-// A group has its state since an agent last wrote. A person's later change counts only if it
+// Since is the time of an agent's last write. A person's later change counts only if it
 // finished the lists, or if no time of an agent's write is known.
 func TestSince(t *testing.T) {
 	for _, c := range []struct {
@@ -448,7 +448,7 @@ func TestDayNow(t *testing.T) {
 }
 
 // BAD-INPUT 127: A day that does not exist, has no midnight, is far away or full of lists →
-// Refused, or 23 to 25 hours; 1,000 lists and 4 MB of texts, and a note that there was more
+// Refused if missing, else 23 to 25 hours; cut at 1,000 lists or 4 MB of texts, with a note
 func TestDays(t *testing.T) {
 	for _, c := range []struct {
 		zone, date string

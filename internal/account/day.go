@@ -13,7 +13,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Day has the lists that an agent wrote, or of which an item changed, on one or more days. Its JSON answers /api/today.
+// Day has the lists that an agent wrote, or whose items changed, on one or more days. Its JSON answers /api/today.
 type Day struct {
 	Date string    `json:"date"` // as 2006-01-02; the first day if there are several
 	From time.Time `json:"from"` // the first day's midnight, in the caller's time zone
@@ -50,7 +50,7 @@ func (t *Tally) add(o Tally) {
 	t.Waiting, t.Open, t.Worked = t.Waiting+o.Waiting, t.Open+o.Open, t.Worked+o.Worked
 }
 
-// DayProject is what was done in one folder.
+// DayProject has the tally and the lists of one folder.
 type DayProject struct {
 	Project string `json:"project"` // the last part of its path; empty when unknown
 	Folder  string `json:"folder"`
@@ -58,7 +58,7 @@ type DayProject struct {
 	Lists []DayList `json:"lists"` // in the order of their start; sub-agents' lists after their main list
 }
 
-// DayList is what was done in one list.
+// DayList has the tally and the items of one list.
 type DayList struct {
 	ID     string `json:"list"`
 	Parent string `json:"parent,omitempty"`
@@ -72,8 +72,8 @@ type DayList struct {
 	Began time.Time  `json:"began"`
 	Ended time.Time  `json:"changed"` // when it changed last on that day
 	Tally
-	// The items in their last state of that day: completed or failed on that day, also if the list no longer has them;
-	// blocked; and other items that are not settled. Only the fields that the JSON of a day shows are set.
+	// The items in their last state of that day: items completed or failed on that day, even if no longer on the list,
+	// blocked items, and other items that are not settled. Only the fields that the JSON of a day shows are set.
 	CompletedItems []todo.Item `json:"completed_items,omitempty"`
 	FailedItems    []todo.Item `json:"failed_items,omitempty"`
 	WaitingItems   []todo.Item `json:"waiting_items,omitempty"`
@@ -102,8 +102,8 @@ func ParseDay(text string, now time.Time) (time.Time, error) {
 	return time.Date(day.Year(), day.Month(), day.Day(), 12, 0, 0, 0, now.Location()), nil
 }
 
-// DayOf returns the [Day] whose first day has the time at and whose last day has the time last, in at's time zone.
-// during is [board.Lists.During], now is the current time.
+// DayOf returns a [Day] from the day that contains at to the day that contains last, in at's time zone. The parameter
+// during is [board.Lists.During]; now is the current time.
 func DayOf(ctx context.Context, during func(ctx context.Context, from, to time.Time, with todo.ChangedList) error, at, last, now time.Time) (Day, error) {
 	next := time.Date(last.Year(), last.Month(), last.Day()+1, 12, 0, 0, 0, at.Location())
 	d := &dayReader{Day: Day{Date: at.Format(time.DateOnly), From: todo.Midnight(at), To: todo.Midnight(next),
@@ -126,14 +126,14 @@ type dayReader struct {
 	texts int
 }
 
-// add adds a list if an agent wrote it or an item changed. st is how the list stands now.
+// add adds a list if an agent wrote it or an item changed. st is the list's present standing.
 func (d *dayReader) add(st todo.Standing, revisions iter.Seq2[todo.Snapshot, error]) error {
 	s, gone, worked, active, err := Follow(revisions, d.From, d.To)
 	if err != nil || !active {
 		return err
 	}
 	switch {
-	case !d.now.Before(d.To): // an earlier day: what agents did then is not known
+	case !d.now.Before(d.To): // an earlier day: the agents' activity at its end is not known
 		st = s.Stands(todo.Agent{}, d.To)
 	case st.State == todo.Working:
 		worked += working(s, d.now, d.From, d.To)
@@ -228,9 +228,9 @@ func (d *dayReader) tellApart(lists []DayList) {
 	}
 }
 
-// Follow reads the revisions of a list, which come oldest first, and returns the last one saved before the time to.
-// gone has completed and failed items that are no longer on the list. worked is how long, between from and to, the
-// list was [todo.Working]. active is true if an agent wrote, or an item changed, between from and to.
+// Follow reads the revisions of a list, oldest first, and returns the last one saved before the period from–to ends.
+// gone has completed and failed items that are no longer on the list. worked is how long the list was [todo.Working]
+// in the period. active is true if an agent wrote, or an item changed, in the period.
 func Follow(revisions iter.Seq2[todo.Snapshot, error], from, to time.Time) (s todo.Snapshot, gone []todo.Item, worked time.Duration, active bool, err error) {
 	for r, err := range revisions {
 		if err != nil {
@@ -256,7 +256,7 @@ func Follow(revisions iter.Seq2[todo.Snapshot, error], from, to time.Time) (s to
 	return s, gone, worked, active, nil
 }
 
-// working returns how long, between from and to, a list was [todo.Working] from revision s until next, a time.
+// working returns how long revision s of a list was [todo.Working], within from–to and before the time next.
 func working(s todo.Snapshot, next, from, to time.Time) time.Duration {
 	if s.Revision == 0 || s.State(todo.Agent{Here: true}, s.Updated) != todo.Working {
 		return 0

@@ -22,7 +22,7 @@ func utf16Of(order binary.AppendByteOrder, text string) string {
 	return string(out)
 }
 
-// A text is the same without a mark, behind up to three marks and as UTF-16, in pieces of any
+// Reader returns the same text for UTF-8 with up to three marks and for UTF-16, in pieces of any
 // size. Bytes that are no UTF-8 pass unchanged: the code that parses them reports the error.
 func TestMarks(t *testing.T) {
 	for name, c := range map[string]struct{ in, want string }{

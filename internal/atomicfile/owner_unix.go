@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// chownLike gives f the owner and the group of the file that other describes.
+// chownLike gives f the same owner and group as other.
 func chownLike(f *os.File, other os.FileInfo) error {
 	of, ok := other.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -49,8 +49,8 @@ func serve(t *testing.T, program, store string, descriptors int) *process {
 	return &process{T: t, Process: p, url: checktest.Must(p.URL())(t)}
 }
 
-// cost returns the peak memory and the processor time of the process so far, and
-// the given time that the attack took.
+// cost returns the peak memory and the processor time of the process so far, with
+// the time that the attack took and a text that says what was timed.
 func (p *process) cost(took time.Duration, what string) result {
 	p.Helper()
 	peak, err1 := p.Memory("VmHWM")
@@ -60,7 +60,7 @@ func (p *process) cost(took time.Duration, what string) result {
 	fields := strings.Fields(behindName)
 	user, _ := strconv.Atoi(fields[11])
 	system, _ := strconv.Atoi(fields[12])
-	const tick = 10 * time.Millisecond // on every Linux
+	const tick = 10 * time.Millisecond // the unit of /proc/PID/stat on every Linux
 	return result{memory: peak / 1_000_000, processor: time.Duration(user+system) * tick, time: took, what: what}
 }
 
@@ -143,7 +143,7 @@ type attack struct {
 type result struct {
 	memory    int           // the peak of the process, in MB
 	processor time.Duration // used by the process
-	time      time.Duration // see the field what; longer on a busy machine
+	time      time.Duration // of the step in the field what; longer on a busy machine
 	what      string        // what was timed
 }
 

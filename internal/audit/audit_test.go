@@ -152,7 +152,7 @@ func TestUnknownAndRefused(t *testing.T) {
 		next.List.ID = id
 		_, _ = storetest.Save(t.Context(), full, next)
 	}
-	for _, refusal := range []error{&todo.InputError{}, board.ErrUnknownOutcome} { // returned by the function itself
+	for _, refusal := range []error{&todo.InputError{}, board.ErrUnknownOutcome} { // returned by Update's function
 		next.List.ID, next.Revision = "b", 2
 		err := full.Update(t.Context(), board.Key{}, func(tx board.Tx) error {
 			checktest.Check(t, checktest.Err(tx.Save(t.Context(), next)))
@@ -252,7 +252,7 @@ func TestFullDisk(t *testing.T) {
 	checktest.Same(t, "the lists in the server's log", strings.Join(whole(left.String()), " "), "1 2 3 4")
 }
 
-// If another program renames the log, it goes on in a new file. Only the owner can read these files.
+// After another program renamed the log, lines go to a new file. Only the owner can read either file.
 func TestRotation(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
 	st := &audit.Log{Store: storetest.NewMemory(), Out: audit.File(path), Report: slog.New(slog.DiscardHandler)}

@@ -27,8 +27,8 @@ type Log struct {
 	board.Store
 	Out    io.Writer
 	Report *slog.Logger // gets the lines that Out does not take
-	// Imports is true if all saves are made by an import. Their lines have the action "import" and name the command
-	// as the writer, instead of the writer that the file names.
+	// Imports is true if an import makes all saves. Their lines have the action "import" and, as the writer, the import
+	// command instead of the writer in the imported file.
 	Imports bool
 
 	mu     sync.Mutex
@@ -88,8 +88,8 @@ func newLine(action string, by todo.Writer, s todo.Snapshot) line {
 		List: s.List.ID, Revision: s.Revision, Items: len(s.Items)}
 }
 
-// countChanges describes a revision: how many items were added, removed, moved and changed, and "renamed" if the given
-// title changed. "archived" and "deleted" have their new values if these changed.
+// countChanges describes a revision: how many items were added, removed, moved and changed, "renamed" if the given
+// title changed, and the new values of "archived" and "deleted" if they changed.
 func countChanges(before, after todo.Snapshot) map[string]any {
 	changes := make(map[string]any)
 	for _, d := range todo.Diff(before, after) {
@@ -143,8 +143,8 @@ type auditedTx struct {
 	saved   []line
 }
 
-// Save implements board.Tx. It loads the previous revision by its number, which the transaction has in memory. To load
-// the newest revision would lock it: then the store would not notice that the caller's revision is older.
+// Save implements board.Tx. It loads the previous revision by number, since the transaction has it in memory. A load of
+// the newest revision would lock that one, and the store would not notice that the caller's revision is older.
 func (t *auditedTx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
 	var before todo.Snapshot
 	if next.Revision > 1 {

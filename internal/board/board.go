@@ -28,7 +28,7 @@ type Board struct {
 	archiveAfter time.Duration // see [WithArchiveAfter]
 
 	attending sync.Once
-	leave     func() // what Store.Attend returned; set by Lists.here
+	leave     func() // the result of Store.Attend; set by Lists.here
 }
 
 // Option configures a [Board].
@@ -37,9 +37,9 @@ type Option func(*Board)
 // WithClock makes the board read the time from now instead of [time.Now].
 func WithClock(now func() time.Time) Option { return func(b *Board) { b.now = now } }
 
-// WithArchiveAfter makes lists count as archived once nobody has changed them for a time: settled lists for age, open
-// lists for [todo.LapseAfter]. An age of 0, the default, archives none. This is decided when a list is read, not stored
-// (see [todo.Snapshot.Archived]), so a new setting takes effect at once.
+// WithArchiveAfter makes lists count as archived after a time without changes: settled lists after the given age, open
+// ones after [todo.LapseAfter]. An age of 0, the default, archives none. This is decided when a list is read, and not
+// stored (see [todo.Snapshot.Archived]), so a new setting takes effect at once.
 func WithArchiveAfter(age time.Duration) Option { return func(b *Board) { b.archiveAfter = age } }
 
 // NewBoard returns a board on a store. The caller closes the board and, after it, the store.

@@ -39,8 +39,8 @@ func TestBoardOperations(t *testing.T) {
 	checktest.Is(t, "reuse by another principal", checktest.Err(b.As("somebody").Apply(t.Context(), w)), board.ErrOperationReused)
 }
 
-// unknownOutcomeStore makes updates, but returns ErrUnknownOutcome for the first n.
-// After these it returns the error in its field then, if that is not nil.
+// unknownOutcomeStore makes all updates. It returns ErrUnknownOutcome for the first n
+// of them, and for later ones the error in the field "then", unless that is nil.
 type unknownOutcomeStore struct {
 	board.Store
 	n    int
@@ -141,7 +141,7 @@ func TestKindOf(t *testing.T) {
 }
 
 // W2, V4: a follower receives each call of its process once, and each call of another process
-// that made a revision, also when the caller set the operation.
+// that made a revision, even if the caller set the operation's id.
 func TestCallsAreFollowedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := storetest.NewMemory()
@@ -205,8 +205,8 @@ func (s *unreadableStore) Position(ctx context.Context) (int64, error) {
 	return s.Store.Position(ctx)
 }
 
-// W2: a follower of calls receives no call from before it began, even if the store could not be
-// read at that moment. A follower of revisions receives those that it may have missed.
+// W2: a follower of calls receives no call made before it began, even if the store could not be
+// read at that moment. A follower of revisions receives revisions that it may have missed.
 func TestCallsAreNotReplayed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &unreadableStore{Store: storetest.NewMemory()}
@@ -219,7 +219,7 @@ func TestCallsAreNotReplayed(t *testing.T) {
 		store.broken.Store(true)
 		calls := here.As("").Calls()
 		defer calls.Close()
-		synctest.Wait() // until the first read has failed as well
+		synctest.Wait() // until the feed's first read of the store has failed
 		asked := store.positions.Load()
 		watch := here.As("").Watch(nil)
 		defer watch.Close()

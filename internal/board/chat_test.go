@@ -22,7 +22,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// A chat is among the lists of its own user if hooks say what its agent does and it has no open list. Lists of its
+// A chat without an open list is among its user's lists if hooks report what its agent does. Lists of the chat's
 // sub-agents are below it. Watchers receive the chat. Reading the list of an unknown chat makes no chat.
 func TestChatsAreAmongLists(t *testing.T) {
 	b := newBoard(t, storetest.NewMemory())
@@ -110,9 +110,9 @@ func TestHearingReadsOneChat(t *testing.T) {
 	checktest.Same(t, "it finds", checktest.Must(lists.Current(t.Context(), board.Target{Conversation: who}))(t).List.ID, list.List.ID)
 }
 
-// Who is calling: two chats with ids of their host never become one, in any order of events of
-// hooks and of writes by the chats and their process. All lists that a process wrote before any
-// proof pass to the chat that is proved first, and to no other chat.
+// Who is calling: two chats with ids of their host never become one, in any order of hook events
+// and of writes by the chats and their process. The chat that is proved first takes over all lists
+// that the process wrote before that proof; no other chat gets them.
 func TestChatsNeverMerge(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		store := storetest.NewMemory()
@@ -128,7 +128,7 @@ func TestChatsNeverMerge(t *testing.T) {
 			}
 			return who
 		}
-		var unproved, first []string // the lists of the process so far, and those of them that passed to taker
+		var unproved, first []string // the lists of the process so far, and those that the chat taker took over
 		owner := map[string]string{} // by list: the chat that may hold it
 		taker := ""
 		for n := range rapid.IntRange(1, 12).Draw(t, "steps") {
@@ -207,7 +207,7 @@ func (g *guarded) Attend(process string) func() {
 	return g.Store.Attend(process)
 }
 
-// everything returns, as text, all that a store has of a principal and of some of its chats' keys.
+// everything returns as text all data of a principal in a store, and the Seen entries of the given chats' keys.
 func everything(t *testing.T, st board.Store, principal string, keys ...string) string {
 	t.Helper()
 	var out strings.Builder
@@ -235,7 +235,7 @@ func everything(t *testing.T, st board.Store, principal string, keys ...string) 
 	return out.String()
 }
 
-// arguments returns arguments for a method that refer to a list: by its conversation or, if byID is true, by its id.
+// arguments returns the arguments to call a method on a list, named by its conversation or, if byID is true, its id.
 func arguments(ctx context.Context, method reflect.Type, list todo.Snapshot, byID bool) (in []reflect.Value) {
 	id, who := list.List.ID, board.Conversation{Key: list.List.Conversation, Chat: "c", Client: "claude-code", Workspace: "/w"}
 	target := board.Target{Conversation: who}
@@ -298,10 +298,10 @@ func finish(results []reflect.Value) {
 	}
 }
 
-// BAD-INPUT 34: no method changes what another principal has, whatever ids it is given.
+// BAD-INPUT 34: no method changes data of another principal, whatever ids it is given.
 //
-// BAD-INPUT 33: A read scope on a write, in each protocol version, also by a hook's event → 403
-// that names the scope; the model refuses it too
+// BAD-INPUT 33: A write with a read scope, in each protocol version, also by a hook's event → 403
+// that names the scope; the board refuses it too
 func TestEveryMethodAsEachIdentity(t *testing.T) {
 	alice := board.Identity{Principal: "team", Subject: "alice"}
 	for name, as := range map[string]board.Identity{
@@ -331,8 +331,8 @@ func TestEveryMethodAsEachIdentity(t *testing.T) {
 	}
 }
 
-// Each member of a team has chats of their own, even under the same id: what a chat noted,
-// holds and knows belongs to its member alone. Members share the lists.
+// Each member of a team has chats of their own, even under the same id: the topic, question,
+// current list and notices of a chat are its member's alone. Members share the lists.
 func TestMembersHaveTheirOwnChats(t *testing.T) {
 	b := newBoard(t, storetest.NewMemory())
 	alice, bob := b.For(board.Identity{Principal: "team", Subject: "alice"}), b.For(board.Identity{Principal: "team", Subject: "bob"})
@@ -539,10 +539,10 @@ func (w *world) goesOn(a *agent) {
 	now := w.load(list)
 	settled := now.Settled()
 	if a.fresh && (len(lines) < 2 || now.Archived || len(now.Items) != len(lines)) {
-		settled = true // too few items to recognise the list by
+		settled = true // the list may not be recognised
 	}
 	for _, i := range now.Items {
-		settled = settled || a.fresh && i.Status.Settled() // a fresh agent must send one as settled to be known
+		settled = settled || a.fresh && i.Status.Settled() // it is recognised only if the write has a settled item, too
 	}
 	if out := w.write(a, lines); a.certain && !settled && out.After.List.ID != list {
 		w.r.Fatalf("%s wrote %v of %q, which became %q", a.who.Key, lines, show(now), show(out.After))
@@ -598,7 +598,7 @@ func (w *world) clears(a *agent) {
 		return
 	}
 	out := w.write(a, []todo.Line{})
-	if got := a.reads(); got != "" && got != "none" && len(out.Unseen) == 0 { // what a person did stays
+	if got := a.reads(); got != "" && got != "none" && len(out.Unseen) == 0 { // only a person's reported changes keep items
 		w.r.Fatalf("cleared, it reads %q", got)
 	}
 }

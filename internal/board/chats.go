@@ -29,8 +29,8 @@ func (l Lists) OwnChats(ctx context.Context, since time.Time) ([]todo.Chat, erro
 	return l.board.store.Chats(ctx, ChatQuery{Principal: &l.id.Principal, User: &l.id.Subject, UsedSince: since})
 }
 
-// Hear passes the chat of a conversation, a new one if needed, to the function heard, which changes it, and saves it.
-// In the same transaction it calls each function of also with the chat's id; without any, it writes only if the chat
+// Hear lets a function (heard) change the chat of a conversation, a new chat if needed, and saves the chat. Further
+// functions (also) are called in the same transaction with the chat's id. Without them, Hear writes only if the chat
 // changes. It returns the chat as it was before, or [ErrNotFound] for another user's chat.
 func (l Lists) Hear(ctx context.Context, c Conversation, heard func(c *todo.Chat, at time.Time),
 	also ...func(tx Tx, chat string) error) (was todo.Chat, err error) {
@@ -81,8 +81,8 @@ func (l Lists) Hear(ctx context.Context, c Conversation, heard func(c *todo.Chat
 	return was, nil
 }
 
-// HearKey stores a key that leads to a conversation's chat for the duration lasts, at most [KeyAge]; see [Lists.Keyed].
-// It also calls [todo.Chat.GoOn].
+// HearKey stores a key by which [Lists.Keyed] finds a conversation's chat. The key expires after the given duration, at
+// most [KeyAge]. HearKey also calls [todo.Chat.GoOn].
 func (l Lists) HearKey(ctx context.Context, c Conversation, kind KeyKind, text string, lasts time.Duration) error {
 	_, err := l.Hear(ctx, c, func(c *todo.Chat, _ time.Time) { c.GoOn() }, func(tx Tx, chat string) error {
 		return tx.SetKey(ctx, l.chatKey(kind, text), chat, l.board.now().Add(lasts))
@@ -94,7 +94,7 @@ func (l Lists) chatKey(kind KeyKind, text string) ChatKey {
 	return ChatKey{l.id.Principal, l.id.Subject, kind, todo.HostID(text)}
 }
 
-// Keyed returns the chat to which [Lists.HearKey] made a key lead; the zero Chat if there is none.
+// Keyed returns the chat for which [Lists.HearKey] stored a key; the zero Chat if there is none.
 func (l Lists) Keyed(ctx context.Context, kind KeyKind, text string) (todo.Chat, error) {
 	chat, err := l.board.store.Keyed(ctx, l.chatKey(kind, text))
 	if err != nil || chat == "" {
@@ -116,8 +116,8 @@ func (l Lists) TryWrite(ctx context.Context) error {
 }
 
 // Claim lets one of the processes on the store do a task about a list, such as to notify a person. It returns the zero
-// time if the caller has to do the task, else the time of an earlier claim that is younger than the duration within,
-// which is at most [KeyAge]. If the caller ends first, the task is not done.
+// time if the caller has to do the task, else the time of an earlier claim. A claim counts for the given duration, at
+// most [KeyAge]. If the process that claimed a task ends before it is done, the task is not done.
 func (l Lists) Claim(ctx context.Context, list todo.List, what string, within time.Duration) (earlier time.Time, err error) {
 	of := l.id.Principal
 	if l.all {
@@ -126,8 +126,8 @@ func (l Lists) Claim(ctx context.Context, list todo.List, what string, within ti
 	return l.claim(ctx, of, list.ID+" "+what, within)
 }
 
-// claim is [Lists.Claim] for any task of the identity's own user. The key that notes the claim belongs to the principal
-// in the parameter of.
+// claim is [Lists.Claim] for any task of the identity's own user. The key that notes the claim belongs to the given
+// principal (of).
 func (l Lists) claim(ctx context.Context, of, what string, within time.Duration) (earlier time.Time, err error) {
 	k := ChatKey{of, l.id.Subject, NoticeKey, what}
 	err = l.update(ctx, Key{Chat: strings.Join([]string{k.User, k.Text}, " ")}, func(tx Tx) error {
@@ -185,9 +185,9 @@ func (a *attempt) hear(ctx context.Context, begins bool) (topic string, err erro
 	return topic, err
 }
 
-// Bind makes a list current in the chat of a conversation, as seen at its newest revision, because a plugin of the host
-// says that the chat wrote it. It returns [ErrNotFound] unless the chat, or another chat of the same user, knows the
-// list.
+// Bind makes a list the current one of a conversation's chat, and notes that the chat has seen its newest revision. It
+// is called when a plugin of the host reports that the chat wrote the list. It returns [ErrNotFound] unless the chat,
+// or another chat of the same user, knows the list.
 func (l Lists) Bind(ctx context.Context, c Conversation, list string) error {
 	c = l.Own(c)
 	on, err := l.board.store.SeenOn(ctx, l.id.Principal, list)

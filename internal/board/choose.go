@@ -11,7 +11,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Only this file guesses: it decides which list a call means (docs/spec/architecture.md, "Who is calling").
+// This file decides which list a call means. No other file guesses (docs/spec/architecture.md, "Who is calling").
 
 // CandidateAge is how long after a list's last change a conversation may continue it by a guess (see isCertain).
 const CandidateAge = 7 * 24 * time.Hour
@@ -50,8 +50,8 @@ type attempt struct {
 	taken   []Seen        // what the chat that is taken over has seen
 	current todo.Snapshot // the list that the conversation holds; revision 0 for none
 	list    todo.Snapshot // the list that the call means; revision 0 for none
-	// shown is the revision of the list that the caller's agent was last shown or, if an uncertain conversation
-	// continues the list, that any agent was last shown. Its revision is 0 if choose did not read it.
+	// shown is the list as the caller's agent was last shown it or, if the write continues the list and isCertain is
+	// false, as any agent was last shown it. Its revision is 0 if choose did not read it.
 	shown     todo.Snapshot
 	begins    bool // the write begins the conversation's next list
 	mends     bool // the newest revision of the list is damaged, and an earlier one is used
@@ -120,7 +120,7 @@ func (a *attempt) takeOver(ctx context.Context) error {
 	return err
 }
 
-// lastGood returns the newest readable revision of a damaged list or, if there is none, the error that is its argument.
+// lastGood returns the newest readable revision of a damaged list or, if there is none, the error given as damaged.
 func (a *attempt) lastGood(ctx context.Context, damaged error) (todo.Snapshot, error) {
 	good, err := a.read.History(ctx, a.List, 0, 0)
 	if err != nil || len(good) == 0 {
@@ -130,7 +130,7 @@ func (a *attempt) lastGood(ctx context.Context, damaged error) (todo.Snapshot, e
 	return good[len(good)-1], nil
 }
 
-// chooseBy chooses by the kind of call: it names a list or an item, adds items, reads, or writes a whole list.
+// chooseBy chooses by the kind of call. A call names a list or an item, adds items, reads, or writes a whole list.
 func (a *attempt) chooseBy(ctx context.Context) (err error) {
 	switch {
 	case a.List != "":
@@ -187,8 +187,8 @@ func (a *attempt) isCertain() bool {
 	return !c.Hint || !c.Shared && Current(a.known) != "" && a.known[0].Process == a.board.process
 }
 
-// ofConnection returns its argument, what a chat has seen, with the list first and current that the chat last wrote in
-// this process. So if two processes serve one chat, each goes on with its own list.
+// ofConnection returns a chat's entries in a new order: the list that the chat last wrote in this process comes first
+// and is the current one. So if two processes serve one chat, each goes on with its own list.
 func (a *attempt) ofConnection(held []Seen) []Seen {
 	mine := slices.IndexFunc(held, func(h Seen) bool { return h.Held > 0 && h.Process == a.board.process })
 	if mine <= 0 {
@@ -201,12 +201,12 @@ func (a *attempt) ofConnection(held []Seen) []Seen {
 	return held
 }
 
-// isElsewhere reports whether no call can mean a list: an ended sub-agent's, or a mirrored one unless the call mirrors.
+// isElsewhere reports whether the call cannot mean a list: an ended sub-agent's list, or (in our tools) a mirrored one.
 func (a *attempt) isElsewhere(s todo.Snapshot) bool {
 	return s.Archived && s.ReplacedBy == "" && s.List.Agent != "" || s.List.Mirrored && !a.Conversation.Mirrors
 }
 
-// replace chooses for a certain conversation: the current list, unless it is settled or has no item of the write.
+// replace chooses if isCertain is true: the current list, unless it is settled or has no item of the write.
 func (a *attempt) replace(ctx context.Context) (err error) {
 	current := a.current
 	if current.Revision == 0 || a.isElsewhere(current) {
@@ -248,10 +248,10 @@ func (a *attempt) leave(ctx context.Context) error {
 	return err
 }
 
-// next chooses for a call that adds items: the current list, or a new one if there is none or the agent saw it done.
+// next chooses for a call that adds items: the current list; a new one if there is none or the agent saw it completed.
 func (a *attempt) next(ctx context.Context) error {
 	a.begins = a.current.Revision == 0 || a.isElsewhere(a.current)
-	if a.begins && a.current.Revision == 0 { // numbers go on from a list that the agent may continue
+	if a.begins && a.current.Revision == 0 { // item numbers go on from a list that the agent may continue
 		left, err := a.leftBehind(ctx, 1)
 		if err == nil && len(left) > 0 {
 			a.current.LastID = left[0].LastID
@@ -266,8 +266,8 @@ func (a *attempt) next(ctx context.Context) error {
 	return err
 }
 
-// guess chooses for a conversation that is not certain. If the write has so many of a list's items that the list must
-// be the conversation's own, it chooses that list, else a new one.
+// guess chooses if isCertain is false. If the write has so many of a list's items that the list must be the
+// conversation's own, it chooses that list, else a new one.
 func (a *attempt) guess(ctx context.Context) error {
 	current := a.current
 	if len(a.Lines) == 0 {
@@ -288,8 +288,8 @@ func (a *attempt) guess(ctx context.Context) error {
 	return nil
 }
 
-// withItem chooses a list that has the item: the current list, else the last one held. If none has it, a call that adds
-// items uses the current or a new list; other calls use the list that earlier sessions left, if there is only one.
+// withItem chooses a list with the item: the current one, else the last held one with it. If there is none, a call that
+// adds items uses the current or a new list; other calls use the list that earlier sessions left, if there is only one.
 func (a *attempt) withItem(ctx context.Context) error {
 	if a.isOn(a.current) {
 		return nil
@@ -307,7 +307,7 @@ func (a *attempt) withItem(ctx context.Context) error {
 	if err != nil || len(left) != 1 || !a.isOn(left[0]) {
 		return err
 	}
-	isOther := func(i todo.Item) bool { return todo.ItemNumber(i.ID) <= left[0].LastID } // the id may be of either list
+	isOther := func(i todo.Item) bool { return todo.ItemNumber(i.ID) <= left[0].LastID } // both lists may have this id
 	if !slices.ContainsFunc(a.current.Items, isOther) {
 		a.list, a.continues = left[0], a.current.Revision == 0
 	}
@@ -320,9 +320,9 @@ func (a *attempt) isOn(list todo.Snapshot) bool {
 	return ok
 }
 
-// leftBehind returns the open lists that a conversation known by a Hint may have written in an earlier session, the
-// last changed first, up to the limit most. These have the same client and folder, are not of another chat of the host,
-// and are not held by an agent that is here.
+// leftBehind returns open lists that a conversation known by a Hint may have written in an earlier session, the last
+// changed first; their number is limited to most. They have the same client and folder, belong to no other chat of the
+// host, and are held by no agent that is here.
 func (a *attempt) leftBehind(ctx context.Context, most int) (left []todo.Snapshot, err error) {
 	who := a.Conversation
 	if !who.Hint || who.Workspace == "" || who.Client == "" {
@@ -343,7 +343,7 @@ func (a *attempt) leftBehind(ctx context.Context, most int) (left []todo.Snapsho
 	return left, err
 }
 
-// candidates returns open lists of the same client and folder, which a conversation that is not certain may continue.
+// candidates returns open lists of the same client and folder, which the call may continue if isCertain is false.
 func (a *attempt) candidates(ctx context.Context) ([]todo.Snapshot, error) {
 	found, err := a.read.Find(ctx, Query{Principal: &a.id.Principal, Client: a.Conversation.Client,
 		Workspace: &a.Conversation.Workspace, UpdatedSince: a.board.now().Add(-CandidateAge), Limit: maxCandidates})
@@ -403,11 +403,11 @@ func (a *attempt) checkOnlyOneOpen(ctx context.Context) error {
 	return &todo.InputError{Problems: []todo.Problem{{Message: unclear.Error()}}, Err: unclear}
 }
 
-// recognise chooses the open list that a whole-list write continues; of several the one with the most items of the
-// write. It looks among the lists that the conversation held. If none of these fits, and the conversation is not
-// certain, it looks among the candidates. found is false if no list fits.
+// recognise chooses the open list that a whole-list write continues. If several fit, it chooses the one with the most
+// items of the write. It looks among the lists that the conversation held. If none of these fits, and isCertain is
+// false, it looks among the candidates. found is false if no list fits.
 func (a *attempt) recognise(ctx context.Context) (found bool, err error) {
-	most, lists := 0, []todo.Snapshot(nil) // lists has own lists that lack a text of the write
+	most, lists := 0, []todo.Snapshot(nil) // lists: the conversation's lists that lack a text of the write
 	compare := func(l todo.Snapshot) {
 		if err == nil {
 			most, err = a.compare(ctx, l, most)
@@ -454,14 +454,14 @@ func (a *attempt) compare(ctx context.Context, l todo.Snapshot, most int) (int, 
 		return most, err
 	}
 	if a.list, a.shown = l, shown; certain {
-		a.shown = todo.Snapshot{} // the method saw finds the revision that this agent was shown
+		a.shown = todo.Snapshot{} // a.saw finds the revision that this agent was shown
 	}
 	return n, nil
 }
 
 // mayContinue reports whether the caller may go on with a list by writing it again. The list must be open; it may be
-// archived only if another list replaced it. A certain conversation does not continue its current list. An uncertain
-// one continues only a list that changed within [CandidateAge] and is not another chat's.
+// archived only if another list replaced it. If isCertain is true, the list must not be the current one. Else it must
+// have changed within [CandidateAge] and not be another chat's.
 func (a *attempt) mayContinue(l todo.Snapshot) bool {
 	if !l.Open() || l.Archived && l.ReplacedBy == "" || a.isElsewhere(l) {
 		return false
@@ -472,14 +472,14 @@ func (a *attempt) mayContinue(l todo.Snapshot) bool {
 	return a.mayBeOf(l) && a.board.now().Sub(l.Updated) <= CandidateAge
 }
 
-// mayBeOf reports whether a list may be the calling agent's: of no other sub-agent or chat, and isElsewhere is false.
+// mayBeOf reports whether a list may be the caller's: no other agent or chat began it, and isElsewhere is false.
 func (a *attempt) mayBeOf(l todo.Snapshot) bool {
 	chat := a.Conversation.Chat
 	otherChat := chat != "" && l.List.Chat != "" && chat != l.List.Chat
 	return a.Conversation.Agent == l.List.Agent && !otherChat && !a.isElsewhere(l)
 }
 
-// isFree reports whether the caller held a list (in this process, unless Shared), or no chat that is here may hold it.
+// isFree reports whether the caller once held a list (in this process, if not Shared), or no present chat may hold it.
 func (a *attempt) isFree(ctx context.Context, list todo.List) (bool, error) {
 	isMine := func(s Seen) bool {
 		return s.List == list.ID && s.Held > 0 && (a.Conversation.Shared || s.Process == a.board.process)

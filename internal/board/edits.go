@@ -57,12 +57,12 @@ func (l Lists) Edit(ctx context.Context, list string, e todo.Edit, by todo.Write
 }
 
 // InTurn reports whether items of a list may wait for the end of its agent's turn: the host's hooks say that a turn is
-// under way, and will report its end. It is false for mirrored lists, and sub-agents', whose end items cannot delay.
+// under way, and will report its end. It is false for mirrored lists and for sub-agents' (no item can delay their end).
 func (l Lists) InTurn(ctx context.Context, s todo.Snapshot) (bool, error) {
 	return l.isInTurn(ctx, l.board.store, s)
 }
 
-// isInTurn is [Lists.InTurn] with the reader to use, which may be a transaction.
+// isInTurn is [Lists.InTurn] with a reader, which may be a transaction.
 func (l Lists) isInTurn(ctx context.Context, r Reader, s todo.Snapshot) (bool, error) {
 	if s.List.Agent != "" || s.List.Mirrored {
 		return false, nil
@@ -74,7 +74,7 @@ func (l Lists) isInTurn(ctx context.Context, r Reader, s todo.Snapshot) (bool, e
 	return anyChat(ctx, r, on, func(s Seen) bool { return s.Current }, func(c todo.Chat) bool { return c.Doing.InTurn() && l.board.isHere(c) })
 }
 
-// undoing returns a change back from revision seen to from, by [todo.Draft.Undo]; [ErrNotFound] if one is missing.
+// undoing returns a change by [todo.Draft.Undo] from revision seen back to revision from; [ErrNotFound] if one is gone.
 func (l Lists) undoing(ctx context.Context, list string, from, seen int64) (todo.Change, error) {
 	old, err := l.Load(ctx, list, from)
 	saw, failed := l.Load(ctx, list, seen)
@@ -113,8 +113,8 @@ func (a *attempt) release(ctx context.Context, ended bool) error {
 	return err
 }
 
-// News returns the list that a target means, and what others changed in it since the conversation's agent last saw it.
-// It notes that the agent has seen these changes, so that none is told twice; without changes it writes nothing. If
+// News returns the list that a target means, and others' changes of it since the conversation's agent last saw it.
+// It notes that the agent has seen these changes, so that no change is told twice; without any it writes nothing. If
 // ended is true, or no turn is known to be under way, it moves items that waited for the end of a turn into the list.
 // It returns [ErrNotFound] when there is no list.
 func (l Lists) News(ctx context.Context, t Target, ended bool) (list todo.Snapshot, news todo.Report, err error) {

@@ -11,8 +11,8 @@ import (
 // unknownSeq stands for the Seq of the newest snapshot when the store could not be read.
 const unknownSeq = -1
 
-// feed delivers revisions of lists and calls to followers. Calls of this process are delivered as they are made; all
-// else is read from the store, once there is a follower.
+// feed delivers revisions of lists and calls to followers. Calls of this process are delivered as they are made. Once
+// there is a follower, all revisions, and the calls of other processes, are read from the store.
 type feed struct {
 	store   Store
 	process string
@@ -25,8 +25,8 @@ type feed struct {
 	running   sync.WaitGroup
 }
 
-// follow returns a follower of revisions, or of calls if calls is true, from now on. Its first call asks the store for
-// its position, for at most one second.
+// follow returns a follower of revisions, or of calls if calls is true, from now on. The first call of follow asks
+// the store for its position, for at most one second.
 func (f *feed) follow(calls bool, want func(todo.Snapshot) bool) *Follower {
 	w := &Follower{feed: f, want: want, calls: calls, ready: make(chan struct{}, 1), waiting: make(map[string]arrival)}
 	w.open, w.end = context.WithCancel(f.open)
@@ -68,7 +68,7 @@ func (f *feed) deliver(s todo.Snapshot, toCalls bool) {
 	}
 }
 
-// watch delivers what was saved after seq, until the board or the store is closed.
+// watch delivers all saves after seq, until the board or the store is closed.
 func (f *feed) watch(seq int64) {
 	_ = f.store.Watch(f.open, func() {
 		if next, err := f.pull(seq); err == nil {
@@ -77,7 +77,7 @@ func (f *feed) watch(seq int64) {
 	})
 }
 
-// pull delivers what was saved after the Seq from, and returns the Seq up to which it has read. If from is unknownSeq,
+// pull delivers all saves with a Seq > from, and returns the Seq up to which it has read. If from is unknownSeq,
 // followers of revisions get the newest snapshot of every list, as they may have missed it. Followers of calls get
 // nothing: they would take each snapshot for a new call (docs/spec/variants.md W2).
 func (f *feed) pull(from int64) (to int64, err error) {
@@ -97,9 +97,9 @@ func (f *feed) pull(from int64) (to int64, err error) {
 	}
 	for _, s := range fresh {
 		f.deliver(s, false)
-		// A snapshot that is newer than to (Seq > to) comes again with the next pull. Followers of revisions may get
-		// it twice, followers of calls must not. Calls of this process are skipped, too: Lists.Apply delivers them. A
-		// snapshot without an operation is no call.
+		// A snapshot with Seq > to comes again with the next pull. Followers of revisions may get it twice, followers
+		// of calls must not. Calls of this process are skipped, too: Lists.Apply delivers them. A snapshot without an
+		// operation is no call.
 		if from != unknownSeq && s.Seq <= to && s.Writer.Process != f.process && s.Operation.ID != "" {
 			f.deliver(s, true)
 		}
@@ -111,7 +111,7 @@ func (f *feed) pull(from int64) (to int64, err error) {
 }
 
 // standOtherwise returns snapshots for the chats with a Seq in (after, to]: the lists that each of them holds, with
-// Stood set, except lists that were saved after the chat. A main agent's chat without an open list is returned as
+// Stood set, except lists saved later than the chat. A main agent's chat without an open list is returned as
 // [todo.Chat.AsList], if its end or its agent's activity is known.
 func (f *feed) standOtherwise(ctx context.Context, after, to int64) (stands []todo.Snapshot, err error) {
 	chats, err := f.store.Chats(ctx, ChatQuery{AfterSeq: after})

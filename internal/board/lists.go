@@ -39,7 +39,7 @@ func (l Lists) owns(s todo.Snapshot) bool {
 	return l.all || s.List.Principal == l.id.Principal && (!s.IsChat() || s.Writer.User == l.id.Subject)
 }
 
-// load reads one revision of one of these lists, also of a deleted one.
+// load reads one revision of a list of l, 0 for the newest, even if the list is deleted.
 func (l Lists) load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
 	s, err := l.board.store.Load(ctx, list, revision)
 	if err == nil && !l.owns(s) {
@@ -91,7 +91,7 @@ func (l Lists) Find(ctx context.Context, q Query) ([]todo.Snapshot, error) {
 	return found, err
 }
 
-// Pages yields what [Lists.Find] finds, each list once, a page at a time, so that the caller need not hold all
+// Pages yields the lists that [Lists.Find] finds, each once, a page at a time, so that the caller need not hold all
 // lists. The last saved lists come first; lists that are saved meanwhile, and were not yielded, come last. After
 // an error it yields nothing more. It sets the query's Limit, AfterSeq and BeforeSeq.
 func (l Lists) Pages(ctx context.Context, q Query) iter.Seq2[[]todo.Snapshot, error] {
@@ -129,7 +129,7 @@ func (l Lists) Pages(ctx context.Context, q Query) iter.Seq2[[]todo.Snapshot, er
 // pageSize is how many lists [Lists.Pages] reads at a time.
 const pageSize = 200
 
-// History reads the revisions of a list with numbers above after, in ascending order,
+// History reads the revisions of a list with numbers > after, in ascending order,
 // at most limit (0: all). The result is empty for an unknown list.
 func (l Lists) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
 	revisions, err := l.board.store.History(ctx, list, after, limit)
@@ -139,7 +139,7 @@ func (l Lists) History(ctx context.Context, list string, after int64, limit int)
 	return revisions, err
 }
 
-// Revisions yields the revisions of a list with numbers above after, in ascending order. It reads
+// Revisions yields the revisions of a list with numbers > after, in ascending order. It reads
 // a few at a time, since a history may be larger than the memory (BAD-INPUT 60). After an error
 // it yields nothing more, and for an unknown list nothing.
 func (l Lists) Revisions(ctx context.Context, list string, after int64) iter.Seq2[todo.Snapshot, error] {
@@ -195,7 +195,7 @@ func (l Lists) Show(ctx context.Context, t Target) (todo.Snapshot, error) {
 	return a.list, err
 }
 
-// Look notes within a second that a person looked at a list, so that its age does not remove it. It ignores errors.
+// Look notes within a second that a person looked at a list, so that it is not removed by age. It ignores errors.
 func (l Lists) Look(ctx context.Context, s todo.Snapshot) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -207,7 +207,7 @@ func (l Lists) Look(ctx context.Context, s todo.Snapshot) {
 	}
 }
 
-// SetCurrent makes a list the current one of a conversation, and notes that its agent was shown this revision.
+// SetCurrent makes a list the current one of a conversation, and notes that the agent was shown revision s.
 func (l Lists) SetCurrent(ctx context.Context, c Conversation, s todo.Snapshot) error {
 	here := l.here(c)
 	_, err := l.Hear(ctx, c, func(c *todo.Chat, _ time.Time) { c.GoOn(); c.Serve(here) }, func(tx Tx, chat string) error {
@@ -279,10 +279,10 @@ func (l Lists) Watch(want func(todo.Snapshot) bool) *Follower {
 // the oldest calls. It must be closed.
 func (l Lists) Calls() *Follower { return l.board.feed.follow(true, l.owns) }
 
-// During calls its function parameter once for each list that began before the time to and was saved since the time
-// from, the last saved first. So it includes all lists that changed between the two times. It holds one page of
-// excerpts at a time. If now is between the two times, the chats that work or wait without a list follow, as
-// [todo.Chat.AsList]. During returns the first error of the function.
+// During passes lists to a function, each once, the last saved first: all lists that were saved since the start of a
+// period (from) and began before its end (to). So these include all lists that changed in the period. It holds one page
+// of excerpts at a time. If the period includes now, the chats that work or wait without a list follow, as
+// [todo.Chat.AsList]. During returns the first error of a read or of the function.
 func (l Lists) During(ctx context.Context, from, to time.Time, with todo.ChangedList) error {
 	for page, err := range l.Pages(ctx, Query{UpdatedSince: from, Excerpt: true}) {
 		if err != nil {
@@ -313,7 +313,7 @@ func (l Lists) During(ctx context.Context, from, to time.Time, with todo.Changed
 	return err
 }
 
-// Said searches lists, which may be excerpts, for a text. It returns, by list id, where each list had the text last.
+// Said searches lists, which may be excerpts, for a text. It returns, by list id, the last revision with the text.
 func (l Lists) Said(ctx context.Context, text string, lists ...todo.Snapshot) (map[string]todo.Said, error) {
 	said, newest, seqs := make(map[string]todo.Said), make(map[string]int64, len(lists)), make([]int64, 0, len(lists))
 	for _, s := range lists {

@@ -397,8 +397,8 @@ func (tx countingTx) Find(ctx context.Context, q board.Query) ([]todo.Snapshot, 
 	return tx.count(tx.Tx.Find(ctx, q))
 }
 
-// BAD-INPUT 69: a write by a conversation that holds its list reads no other list. (For new
-// texts, where the key is only a hint, see docs/rough-edges.md.)
+// BAD-INPUT 69: a write by a conversation that holds its list reads no other list. (A write of
+// new texts does if the key is only a hint: see docs/rough-edges.md.)
 func TestSmallWritesReadNoOtherList(t *testing.T) {
 	kinds := map[string]board.Conversation{"proof": {Key: "chat"}, "hint": {Key: "chat", Hint: true},
 		"shared hint": {Key: "chat", Hint: true, Shared: true}}
@@ -450,8 +450,8 @@ func TestOwnTextsAreFoundFirst(t *testing.T) {
 	}
 }
 
-// The cost of a plan grows in proportion to its steps: no line is compared with every item, which would allocate. In a
-// scene, "c:old*" stands for one item per step.
+// The allocations for a plan grow in proportion to its steps, since no line is compared with every item. In a scene,
+// "c:old*" stands for one item per step.
 func TestLargeWrites(t *testing.T) {
 	for name, scene := range map[string]string{
 		"a finished plan after a finished one":     "a = proof\na writes c:old*\na writes c:new*",

@@ -11,13 +11,13 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// States returns how lists stand, by list id.
+// States returns the standing of each list, by list id.
 func (l Lists) States(ctx context.Context, lists ...todo.Snapshot) (map[string]todo.Standing, error) {
 	return l.attendance(lists, nil).states(ctx, lists)
 }
 
 // WithChats adds to lists the chats of the identity's own user that are shown as lists ([todo.Chat.AsList], see
-// hasRow), and returns how all of these stand. Such a chat becomes the Parent of its sub-agents' lists.
+// hasRow), and returns the standings of all. Such a chat becomes the Parent of its sub-agents' lists.
 func (l Lists) WithChats(ctx context.Context, lists []todo.Snapshot) (all []todo.Snapshot, states map[string]todo.Standing, err error) {
 	q := ChatQuery{UsedSince: l.board.now().Add(-chatAge)}
 	if !l.all {
@@ -82,7 +82,7 @@ func (l Lists) Saw(ctx context.Context, s todo.Snapshot) (todo.Snapshot, error) 
 	return saw, nil
 }
 
-// sharedRest is how long after its last write a list that is not current counts as held, if chats share its key.
+// sharedRest is how long a list that is not current counts as held after its last write, if several chats share a key.
 const sharedRest = time.Hour
 
 // attendance finds who holds lists, and what they do. It reads each chat once.
@@ -118,7 +118,7 @@ func (l Lists) attendance(lists []todo.Snapshot, chats []todo.Chat) *attendance 
 	return a
 }
 
-// states returns how lists stand, by id.
+// states returns the standing of each list, by id.
 func (a *attendance) states(ctx context.Context, lists []todo.Snapshot) (map[string]todo.Standing, error) {
 	states := make(map[string]todo.Standing, len(lists))
 	for _, s := range lists {
@@ -167,7 +167,7 @@ func (a *attendance) attend(ctx context.Context, s todo.Snapshot) (agent todo.Ag
 	return agent, err
 }
 
-// readAll reads a principal's current lists. It does so once, and not if few is set.
+// readAll reads a principal's current lists, unless it has read them already or few is set.
 func (a *attendance) readAll(ctx context.Context, of string) error {
 	if a.few || a.read[of] {
 		return nil
@@ -181,7 +181,7 @@ func (a *attendance) readAll(ctx context.Context, of string) error {
 	return err
 }
 
-// chat reads a chat of a principal once: alone if few is set, else with all of the principal's used within chatAge.
+// chat reads a principal's chat once: alone if few is set, else with all of the principal's chats used within chatAge.
 func (a *attendance) chat(ctx context.Context, of, id string) (c todo.Chat, err error) {
 	c, known := a.chats[id]
 	if !known && !a.few && !a.knows[of] {
@@ -203,7 +203,7 @@ func (a *attendance) chat(ctx context.Context, of, id string) (c todo.Chat, err 
 	return c, err
 }
 
-// alive returns the function for [todo.Chat.IsHere]. For processes of todo-mcp it calls its argument, e.g. Store.Alive.
+// alive returns the function for [todo.Chat.IsHere]. It asks the argument, e.g. Store.Alive, about todo-mcp processes.
 func alive(server func(process string) bool) func(process string) (is, isKnown bool) {
 	return func(id string) (is, isKnown bool) {
 		if host, isHost := strings.CutPrefix(id, todo.HostProcess); isHost {
@@ -218,7 +218,7 @@ func (b *Board) isHere(c todo.Chat) bool { return c.IsHere(b.now(), alive(b.isAl
 
 func (b *Board) isAlive(process string) bool { return process == b.process || b.store.Alive(process) }
 
-// anyChat reports whether on has an entry s such that counts(s) is true, and is(c) is true for the chat c of s.
+// anyChat reports whether both functions return true for any of the entries: counts for the entry, is for its chat.
 func anyChat(ctx context.Context, r Reader, on []Seen, counts func(Seen) bool, is func(todo.Chat) bool) (bool, error) {
 	for _, s := range on {
 		if !counts(s) {
@@ -237,7 +237,7 @@ func IsHeld(ctx context.Context, r Reader, on []Seen, now time.Time, server func
 	return anyChat(ctx, r, on, Seen.holds, func(c todo.Chat) bool { return c.IsHere(now, alive(server)) })
 }
 
-// holds reports whether the list may be the chat's current one: it is or, if several chats share the key, ever was.
+// holds reports whether a chat may hold the list: the list is current or, if several chats share the key, ever was.
 func (s Seen) holds() bool { return s.Current || s.Held > 0 && todo.IsSeveral(s.Chat) }
 
 // here returns the process that serves c: the host if c is detached, else this process, which it registers by Attend.
@@ -268,7 +268,7 @@ func (l Lists) Leave(ctx context.Context, c Conversation) error {
 	return l.hearKnown(ctx, c, func(c *todo.Chat, at time.Time) { c.Leave(process, at) })
 }
 
-// hearKnown is [Lists.Hear] for a chat that exists; else, or if the identity may only read, it does nothing.
+// hearKnown is [Lists.Hear] for an existing chat. It does nothing without a chat, or if the identity may only read.
 func (l Lists) hearKnown(ctx context.Context, c Conversation, heard func(c *todo.Chat, at time.Time)) error {
 	if l.id.ReadOnly || c.Key == "" {
 		return nil

@@ -174,7 +174,7 @@ func (s *script) conversation(name string, words []string) chat {
 	return c
 }
 
-// follows returns the lists that a front end follows, and the list that was the newest when it began.
+// follows returns the lists that a front end follows, and the list that was the newest when it began to follow.
 func (s *script) follows(chain *board.Chain) string {
 	out := ""
 	for n := range s.ids {
@@ -199,7 +199,7 @@ func (s *script) id(number string) string {
 	if n, err := strconv.Atoi(number); err == nil {
 		return s.ids[n-1]
 	}
-	return number // the id of no list
+	return number // an id that no list has
 }
 
 func (s *script) number(id string) int {

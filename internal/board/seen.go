@@ -15,7 +15,7 @@ type Conversation struct {
 	// Key identifies the chat among those of its principal and user. It begins with its kind ("session:…",
 	// "process:…"), or is the chat's id. It is empty for a person, or a command that names its list.
 	Key     string
-	Mirrors bool // true for calls of the host's own todo tool, where the chat has a list apart from that in our tools
+	Mirrors bool // true for calls of the host's own todo tool, which has a list apart from the one in our tools
 	// Parent is the key of the main agent's chat, and Agent the sub-agent's name; both are empty for a main agent.
 	Parent, Agent string
 	// Takes is the process key that calls had before this chat's id was known: another, earlier chat in the store. If
@@ -69,11 +69,11 @@ type Seen struct {
 	Current  bool   // the list is the chat's current one; storing false does not reset it
 	// Held numbers a chat's lists in the order in which they became current, from 1; 0 is never. The store sets it.
 	Held int64
-	At   time.Time // when this was used last, UTC, give or take five minutes; set by the store
+	At   time.Time // when the entry was last used, UTC, give or take five minutes; set by the store
 }
 
-// See adds s to all, the entries of a chat. It returns the entries, the highest Held first, and s as the store has to
-// store it: its Revision never decreases, and its Process stays if s has none. All stores use See.
+// See adds an entry to a chat's entries. It returns all entries, the highest Held first, and the new one as the store
+// has to store it: its Revision never decreases, and an empty Process keeps the old one. All stores use See.
 func See(all []Seen, s Seen, at time.Time) (after []Seen, stored Seen) {
 	var old Seen
 	last := s.Held
@@ -106,7 +106,7 @@ func See(all []Seen, s Seen, at time.Time) (after []Seen, stored Seen) {
 	return after, stored
 }
 
-// Current returns the id of the current list in what a chat has seen; empty for none.
+// Current returns the id of the current list among a chat's entries; empty for none.
 func Current(seen []Seen) string {
 	if len(seen) == 0 || !seen[0].Current {
 		return ""
@@ -114,7 +114,7 @@ func Current(seen []Seen) string {
 	return seen[0].List
 }
 
-// SeenAge is how long after its last use a store may forget a [Seen], unless it is of [todo.PersonChat].
+// SeenAge is the time without use after which a store may forget a [Seen], except one of [todo.PersonChat].
 const SeenAge = 60 * 24 * time.Hour
 
 // seenTick is the precision of [Seen.At]. It spares stores a write of their index of At with each call.

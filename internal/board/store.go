@@ -14,7 +14,7 @@ type Reader interface {
 	Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error)
 	// Find reads the newest snapshot of each list that matches.
 	Find(ctx context.Context, q Query) ([]todo.Snapshot, error)
-	// History reads the revisions of a list with numbers above after, in ascending
+	// History reads the revisions of a list with numbers > after, in ascending
 	// order, at most limit (0: all). The result is empty for an unknown list.
 	History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error)
 	// Seen reads what a chat has seen, beginning with the list that became current last.
@@ -27,7 +27,7 @@ type Reader interface {
 	Chat(ctx context.Context, id string) (todo.Chat, error)
 	// Chats reads the chats that match, by Seq ascending.
 	Chats(ctx context.Context, q ChatQuery) ([]todo.Chat, error)
-	// Keyed reads what [Tx.SetKey] stored under a key; empty if there is nothing, or its time is over.
+	// Keyed reads the text that [Tx.SetKey] stored under a key; empty if there is none, or the key has expired.
 	Keyed(ctx context.Context, k ChatKey) (string, error)
 }
 
@@ -119,7 +119,7 @@ const (
 
 // How many chats and keys a store keeps, and for how long.
 const (
-	MaxChats    = 1000           // chats of a user that held no list
+	MaxChats    = 1000           // a user's chats that never held a list
 	BareChatAge = 24 * time.Hour // how long such a chat is kept after it ended
 	MaxKeys     = 1000           // keys of a kind and user
 	KeyAge      = time.Hour
@@ -147,7 +147,7 @@ type Query struct {
 	Limit        int       // the maximum number of lists to return; 0 is no limit
 }
 
-// TrashAge is how long after a person deleted a list it can be brought back. Then the store removes it.
+// TrashAge is how long a list that a person deleted can be brought back. Then the store removes it.
 const TrashAge = 24 * time.Hour
 
 // Keep is how much a store keeps. The zero value keeps everything. A list's newest revision is always kept.
@@ -157,8 +157,8 @@ type Keep struct {
 	// any number. A save that would begin one more fails with [ErrTooManyLists].
 	Lists, Begun int
 	// Bytes is the size that the store may grow to; 0 is any. A principal who signed in may use a quarter of it. Once
-	// [Full] percent of Bytes or of the quarter are in use, no list can begin; once all is, lists can only be archived
-	// or deleted. Other saves fail with [ErrStoreFull].
+	// [Full] percent of Bytes or of the quarter are in use, no list can begin. At 100 percent, lists can only be
+	// archived or deleted. Other saves fail with [ErrStoreFull].
 	Bytes     int64
 	Abandoned time.Duration // lists whose last change is this old may be removed to make room; 0 removes none
 	// Finished is the age at which a finished list is removed although there is room, counted from its last change and

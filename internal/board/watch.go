@@ -18,7 +18,7 @@ type Follower struct {
 	calls bool            // it follows calls, and not revisions
 	open  context.Context // until the follower or its board is closed
 	end   context.CancelFunc
-	ready chan struct{} // buffer of one: something is waiting
+	ready chan struct{} // signals that snapshots are waiting; buffer of one
 
 	mu      sync.Mutex
 	came    int                // how many snapshots were kept so far
@@ -35,7 +35,7 @@ const (
 	maxWaitingCalls = 256 // of a slow follower; beyond it the oldest are dropped
 )
 
-// keep keeps a snapshot until it is fetched. Of revisions it keeps the newest one of each list, of calls the last ones.
+// keep keeps a snapshot until Next returns it: the newest revision of each list, or the last maxWaitingCalls calls.
 func (f *Follower) keep(s todo.Snapshot) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -122,7 +122,7 @@ func (l Lists) held(ctx context.Context, principal, list string) (held [][]Seen,
 	return held, err
 }
 
-// Plans returns the ids of the last lists that a conversation held, up to the limit most, in the order in which they
+// Plans returns the ids of the last lists that a conversation held, limited to most ids, in the order in which they
 // became current. The conversation is one that held the given list and now holds the newest list; if there is no such
 // conversation, Plans returns the newest list alone.
 func (l Lists) Plans(ctx context.Context, list string, newest todo.List, most int) ([]string, error) {

@@ -19,12 +19,12 @@ type Write struct {
 	Before    string // another id of the operation, used before the chat was known; empty for none
 	Change    todo.Change
 	Title     string // for a list without a given title; ignored if [todo.CleanTitle] refuses it
-	Seen      int64  // the revision that a person saw; 0 is the newest, or what the agent's chat has seen
+	Seen      int64  // the revision that a person saw; 0 means the newest or, for an agent, the one that its chat saw
 }
 
 // Outcome is the result of a write.
 type Outcome struct {
-	// After is the revision that the write made, or that it made the first time if it is repeated. If the write changed
+	// After is the revision that the write made or, if it is repeated, that its first run made. If the write changed
 	// nothing, After is the newest revision; number 0 means that there is no list.
 	After    todo.Snapshot
 	Changed  bool // this write made the revision After
@@ -35,7 +35,7 @@ type Outcome struct {
 // Apply applies a write and returns when its revision is durable. It returns [ErrReadOnly], an
 // [*todo.InputError] when the change refuses (nothing was changed), [todo.ErrMirrored], [ErrNotFound] when
 // the target names no list of the principal, [ErrTooManyLists], [ErrOperationReused], an error that wraps
-// [ErrUnknownOutcome], the context's error or another one of the store.
+// [ErrUnknownOutcome], the context's error or another error of the store.
 func (l Lists) Apply(ctx context.Context, w Write) (Outcome, error) {
 	b := l.board
 	if w.Operation.ID == "" {
@@ -86,8 +86,8 @@ func (a *attempt) repeated(ctx context.Context) (Outcome, error) {
 	return Outcome{After: after, Repeated: true, Report: after.Report}, nil
 }
 
-// write applies the change to the revision of the chosen list that the writer was shown, merges it with what others
-// changed since, and reports their changes, also their changes of a list that the write leaves.
+// write applies the change to the revision of the chosen list that the writer was shown, and merges it with later
+// changes by others. It reports others' changes of that list, and of a list that the write leaves.
 func (a *attempt) write(ctx context.Context, mayBeRepeat bool) (out Outcome, err error) {
 	if mayBeRepeat {
 		if out, err = a.repeated(ctx); err != nil || out.Repeated {
@@ -199,10 +199,10 @@ func (a *attempt) saw(ctx context.Context, list todo.Snapshot) (todo.Snapshot, e
 		return a.shown, nil
 	case seen > 0:
 		return revision(ctx, a.read, list, seen)
-	case seen < 0 && (len(a.Lines) == 0 || a.sent.Keeps(list)): // the agent knows the list
+	case seen < 0 && (len(a.Lines) == 0 || a.sent.Keeps(list)): // the write shows that the agent knows the list
 		return shownToAgents(ctx, a.read, list, nil)
 	case list.Settled():
-		return list, nil // all is settled: open items of the write are new
+		return list, nil // all items are settled: open items of the write are new
 	}
 	return todo.Snapshot{List: list.List, Items: []todo.Item{}}, nil
 }
@@ -264,13 +264,13 @@ func (a *attempt) save(ctx context.Context, draft *todo.Draft, report todo.Repor
 func (a *attempt) takeLater(ctx context.Context, to *todo.Snapshot) error {
 	to.Later = slices.Concat(to.Later, a.current.Later)
 	if a.current.Later = nil; a.putsAway {
-		return nil // putting the list away saves it
+		return nil // save then archives the current list, and so saves it
 	}
 	_, err := a.saveBeside(ctx, todo.NewDraft(a.current, a.at), a.Writer)
 	return err
 }
 
-// saveBeside saves a draft in the write's transaction, without an operation, so that feed.pull takes it for no call.
+// saveBeside saves a draft in the write's transaction, without an operation: so feed.pull does not take it for a call.
 func (a *attempt) saveBeside(ctx context.Context, draft *todo.Draft, by todo.Writer) (todo.Snapshot, error) {
 	by.Process = a.board.process
 	return a.tx.Save(ctx, draft.Snapshot(by, todo.Operation{}))

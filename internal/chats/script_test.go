@@ -168,7 +168,7 @@ func (s *stage) Fact(list, word string) (string, bool) {
 var program string
 
 func TestMain(m *testing.M) {
-	// The tests wait for disks and for streams more than they compute.
+	// More tests run at once than there are processors: they mostly wait for disks and streams.
 	flag.Parse()
 	if err := flag.Set("test.parallel", fmt.Sprint(3*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
@@ -182,8 +182,8 @@ const (
 	sessionless = servertest.Sessionless
 )
 
-// host is a program in which chats run: its name in clientInfo, and what carries a chat's id: members of _meta, of
-// which meta is the Printf format, or an environment variable.
+// host is a program in which chats run: its name in clientInfo, and the place of a chat's id: members of _meta, whose
+// Printf format is in the field meta, or an environment variable.
 type host struct {
 	name, meta, variable string
 	shares               bool // several chats use one connection, and nothing distinguishes them

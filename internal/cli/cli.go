@@ -28,7 +28,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/cli/storage"
 )
 
-// Env is the part of its process that a command uses, see [app.Env].
+// Env has a command's streams, environment variables and signals, see [app.Env].
 type Env = app.Env
 
 // command is one row of the command table.
@@ -113,7 +113,7 @@ func commands() []command {
 	}
 }
 
-// noFlags returns [command.flags] for a command that has no flags but settings.
+// noFlags returns [command.flags] for a command that has no flags of its own, only settings.
 func noFlags(run app.Run) func(*flag.FlagSet) app.Run {
 	return func(*flag.FlagSet) app.Run { return run }
 }
@@ -253,7 +253,7 @@ func tree(env Env, of []command) *cobra.Command {
 	}
 	root.SetFlagErrorFunc(func(node *cobra.Command, err error) error {
 		if wrong := (*flag.InvalidValueError)(nil); errors.As(err, &wrong) {
-			if allowed := allowedValues[wrong.GetFlag().Value.Type()]; allowed != "" { // our types name them
+			if allowed := allowedValues[wrong.GetFlag().Value.Type()]; allowed != "" { // else err names the values
 				err = fmt.Errorf("--%s %q: must be %s", wrong.GetFlag().Name, wrong.GetValue(), allowed)
 			}
 		}

@@ -40,7 +40,7 @@ type page struct {
 	root   ast.Node
 }
 
-// pages returns the Markdown files for whose path match is true, ordered by path.
+// pages returns the Markdown files whose paths match accepts, ordered by path.
 func pages(t *testing.T, match func(path string) bool) (out []page) {
 	t.Helper()
 	parser := goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser()
@@ -169,7 +169,7 @@ func (p page) resolve(link string, all []page) (path string, err error) {
 }
 
 // Every page of docs begins by saying what its reader can do afterwards. README has at most 80 lines of 100 columns
-// above "## More", with the number of clients and the tools that set dependencies. Its JSON is also in docs/clients.md.
+// above "## More"; they state how many clients exist and which tools set dependencies. Its JSON is in docs/clients.md too.
 func TestDocsBeginForTheirReader(t *testing.T) {
 	for _, p := range guides(t) {
 		if _, body, _ := strings.Cut(string(p.source), "\n\n"); isIn(p.path, "docs") && !strings.HasPrefix(body, "After this page you can ") {
@@ -300,8 +300,8 @@ func checkLine(line string) error {
 	return errors.Join(errs...)
 }
 
-// check checks a command that is not run. What it names of this repository must exist: targets of the Makefile,
-// packages for Go, files in packaging, and arguments of todo-mcp wherever that is in a command, as in `docker run`.
+// check checks a command that is not run. Names from this repository must exist: targets of the Makefile, packages for
+// Go, and files in packaging. If the command starts todo-mcp, as in `docker run`, its arguments must be valid.
 func check(args []string) error {
 	rest := args[1:]
 	switch args[0] {

@@ -24,7 +24,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/programtest"
 )
 
-// versions are the protocol versions that the suite has scenarios for: three with sessions, the last without.
+// versions are the protocol versions that the suite has scenarios for. Only the last has no sessions.
 var versions = []string{"2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"}
 
 func TestConformance(t *testing.T) {
@@ -98,7 +98,7 @@ type result struct {
 	Message string `json:"errorMessage"`
 }
 
-// passed reports whether a check passed. INFO is a message only, and does not count as a failure.
+// passed reports whether a check passed. INFO is only a message, so it is not a failure.
 func (r result) passed() bool { return r.Status == "SUCCESS" || r.Status == "INFO" }
 
 func run(t *testing.T, url, version string) (results map[string][]result, passed int) {

@@ -27,14 +27,14 @@ type diskFault struct {
 	name, tried string
 	errno       syscall.Errno
 	hits        func(operation) bool
-	limit       uint64 // in place of errno: the size in bytes beyond which no file may be written
+	limit       uint64 // in place of errno and hits: no file may be written beyond this many bytes
 	says        *regexp.Regexp
-	// all is whether every write fails. On a full disk, small writes still succeed if the log has room for them.
+	// all is true if every write fails. A full disk still takes small writes if the log has room for them.
 	all bool
 }
 
-// sharedMemory reports whether a file is the -shm file, memory that SQLite's processes share. The kernel writes that
-// memory back at any time, and reports no failed write.
+// sharedMemory reports whether a file is the -shm file, memory that SQLite's processes share. The kernel may write this
+// memory to the disk at any time, and reports no failure.
 func sharedMemory(name string) bool { return strings.HasSuffix(name, "-shm") }
 
 func diskFaults() []diskFault {
@@ -86,11 +86,11 @@ func TestDiskFails(t *testing.T) {
 }
 
 type brokenDisk struct {
-	path string // of the store
+	path string // the path of the store
 	// fail begins or ends the fault for a fleet.
 	fail func(on bool, f *fleet)
-	// end ends the fleet, by a loss of power if the disk can simulate it, and returns the path of the store that is
-	// left.
+	// end ends the fleet, by a loss of power if the disk can simulate it, and returns the path of the store that
+	// remains.
 	end func(f *fleet) string
 }
 
@@ -122,13 +122,13 @@ func (f *fleet) limitFiles(t *testing.T, bytes uint64) {
 	for _, p := range f.processes {
 		limit := unix.Rlimit{Cur: bytes, Max: unix.RLIM_INFINITY}
 		err := unix.Prlimit(p.Cmd.Process.Pid, unix.RLIMIT_FSIZE, &limit, nil)
-		if err != nil && !errors.Is(err, unix.ESRCH) { // it may have been killed
+		if err != nil && !errors.Is(err, unix.ESRCH) { // the process may have been killed
 			t.Fatal(err)
 		}
 	}
 }
 
-// failAgainAndAgain has three processes write to a disk that fails and recovers a number of times. In some rounds all
+// failAgainAndAgain has three processes write to a disk that fails and recovers again and again. In some rounds all
 // processes are killed while the disk fails. After the last round they lose power or are killed.
 func failAgainAndAgain(t *testing.T, fault diskFault, times int, random *rand.Rand) *outcomes {
 	t.Helper()
@@ -255,8 +255,8 @@ func writeAll(t *testing.T, clients []*faultClient, out *outcomes, fault diskFau
 	all.Wait()
 }
 
-// repeatUnknown repeats, after the fault, each write whose outcome is unknown, and then makes a new write with each
-// client. All these writes must succeed.
+// repeatUnknown repeats, after the fault, each write whose outcome is unknown. Then each client makes a new write. All
+// these writes must succeed.
 func repeatUnknown(t *testing.T, clients []*faultClient, out *outcomes) {
 	t.Helper()
 	for _, c := range clients {
@@ -422,8 +422,8 @@ func (p permissions) readOnly(t *testing.T) (path string, as *user, set func(on 
 	}
 }
 
-// folderOfAUser returns a folder and its owner, whom file permissions bind: the user nobody if root runs the tests,
-// else nil, for the user who runs them.
+// folderOfAUser returns a folder whose owner is bound by file permissions: the user nobody if root runs the tests, else
+// the user who runs them, returned as nil.
 func folderOfAUser(t *testing.T) (dir string, as *user) {
 	t.Helper()
 	dir = t.TempDir()

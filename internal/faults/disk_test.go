@@ -22,24 +22,24 @@ import (
 )
 
 // disk is a file system in memory that simulates a page cache above a disk. Programs see the page cache: every write,
-// name and length. On the disk is only what was synced: a file's bytes and length by a sync of the file, a name in a
-// folder (made, renamed or removed) by a sync of the folder. Other changes may get onto the disk or not, see
+// name and length. The disk has only synced changes: a file's bytes and length by a sync of the file, a name in a
+// folder (made, renamed or removed) by a sync of the folder. Unsynced changes may reach the disk or not, see
 // [disk.afterPowerLoss].
 type disk struct {
 	mu    sync.Mutex
 	root  *node
-	nodes uint64 // how many nodes were made, for inode numbers
+	nodes uint64 // the number of nodes made so far: the last inode number
 
 	// fault returns the error of an operation; nil for a healthy disk.
 	fault func(operation) syscall.Errno
 	// syncTakes is how long each sync takes, in nanoseconds.
 	syncTakes atomic.Int64
-	// liesAbout reports whether syncs of files (of folders, if folder is true) are acknowledged without being done, as
-	// if the program had left them out.
+	// liesAbout reports whether the disk acknowledges syncs of files, or of folders, without doing them, as if the
+	// program had left them out.
 	liesAbout func(folder bool) bool
 
-	changes int           // how many changes the disk has taken
-	dies    int           // the change at which the power goes; 0 for never
+	changes int           // operations tried so far, except opens
+	dies    int           // the number of the operation at which the power goes; 0 for never
 	dead    chan struct{} // closed when the power goes
 }
 
@@ -49,7 +49,7 @@ const (
 	writes    kind = iota // bytes overwrite other bytes
 	grows                 // bytes are written beyond the end of the file
 	syncs                 // changes are put onto the disk
-	creates               // a file or folder is made
+	creates               // a file, folder or link is made
 	names                 // a name is changed or removed
 	truncates             // a file's length is set
 	opens                 // a file is opened for writing, which changes nothing yet
@@ -89,7 +89,7 @@ type change struct {
 	data   []byte // nil for a change that sets the length to offset
 }
 
-// renaming is a change of a folder's names: the node that each name gets, nil for a removed name. A renaming gets onto
+// renaming is a change of a folder's names: for each name its new node, nil for a removed name. A renaming gets onto
 // the disk as a whole or not at all, as on a file system with a journal.
 type renaming map[string]*node
 
@@ -102,7 +102,7 @@ func (d *disk) newNode(mode uint32) *node {
 	return n
 }
 
-// allow counts an operation that changes the disk, and returns its error, 0 for none. The caller holds d.mu.
+// allow counts an operation, unless it is an open, and returns its error, 0 for none. The caller holds d.mu.
 func (d *disk) allow(op operation) syscall.Errno {
 	if d.isDead() {
 		return syscall.EIO
@@ -185,8 +185,8 @@ func resize(data []byte, length int64) []byte {
 	return append(data, make([]byte, length-int64(len(data)))...)
 }
 
-// sync puts a file's bytes, or a folder's names, onto the disk. When it fails, these changes never get onto the disk,
-// though programs go on seeing them: Linux marks pages as clean that it could not write.
+// sync puts a file's bytes, or a folder's names, onto the disk. If it fails, these changes never reach the disk, though
+// programs still see them: Linux marks pages as clean that it could not write.
 func (d *disk) sync(n *node, name string) syscall.Errno {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -280,9 +280,9 @@ func (d *disk) move(folder *node, from, to string) syscall.Errno {
 
 // luck decides which unsynced changes survive a power loss.
 type luck struct {
-	// chance is the least probability with which an unsynced change is on the disk; with 0 none is.
+	// chance is the least probability with which an unsynced change survives; with 0 no such change does.
 	chance float64
-	// sector is how many bytes get onto the disk together.
+	// sector is how many bytes the disk writes as a whole.
 	sector int64
 	random *rand.Rand
 }
@@ -291,8 +291,8 @@ func (l luck) String() string {
 	return fmt.Sprintf("%.0f %% of unsynced changes in sectors of %d bytes", 100*l.chance, l.sector)
 }
 
-// afterPowerLoss returns the disk as the machine finds it when it starts again: with the synced changes, and with those
-// unsynced changes that survive by l.
+// afterPowerLoss returns the disk as the restarted machine finds it: with all synced changes, and with some unsynced
+// changes, as luck decides.
 func (d *disk) afterPowerLoss(l luck) *disk {
 	d.cut()
 	d.mu.Lock()
@@ -328,8 +328,8 @@ func survivor(n *node, l luck, found map[*node]*node) *node {
 	return s
 }
 
-// leave returns the bytes that are left of a file. Each sector, and the length, is as it was at some random moment
-// since the last sync, not the same for all.
+// leave returns a file's bytes after a power loss. Each sector, and the length, is in its state at a random moment
+// since the last sync, and each has a moment of its own.
 func (l luck) leave(n *node) []byte {
 	moment := func() int {
 		if l.random.Float64() < l.chance {
@@ -377,8 +377,8 @@ func (n *node) copyTo(path string) error {
 	return nil
 }
 
-// mounted is a disk that programs use as a file system. Only other processes may use it: a test that waited for a page
-// of a mapped file would stop its own threads, which have to supply the page.
+// mounted is a disk that programs use as a file system. Only other processes may use it: if the test waited for a page
+// of a mapped file, it would stop its own threads, which have to supply the page.
 type mounted struct {
 	*disk
 	dir    string
@@ -470,7 +470,7 @@ func (i *inode) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) s
 	return 0
 }
 
-// Setattr sets a file's length and its modification time; other attributes are not kept.
+// Setattr sets a file's length and its modification time; it ignores other attributes.
 func (i *inode) Setattr(ctx context.Context, f fs.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
 	if length, ok := in.GetSize(); ok {
 		if errno := i.disk.truncate(i.node, i.name(), int64(length)); errno != 0 {

@@ -166,8 +166,8 @@ func TestPruneInSteps(t *testing.T) {
 	}
 }
 
-// A server on PostgreSQL with an audit log has every metric, and every value of the label operation, that an alert or
-// docs/operations.md names.
+// A server on PostgreSQL with an audit log has every metric, and every value of the label operation, that alerts or
+// docs/operations.md name.
 func TestMetricsOfAlertsExist(t *testing.T) {
 	store, _ := newPostgres(t)
 	s := mustServe(t, "--store", store, "--audit-log", filepath.Join(t.TempDir(), "audit.log"))
@@ -183,7 +183,7 @@ func TestMetricsOfAlertsExist(t *testing.T) {
 			}
 		}
 		for _, label := range regexp.MustCompile(`\boperation="[a-z_]+"`).FindAllString(string(text), -1) {
-			if !strings.Contains(scrape, label) { // else an alert would never fire
+			if !strings.Contains(scrape, label) { // an alert on a missing label would never fire
 				t.Errorf("%s names %s, which is not there", file, label)
 			}
 		}
@@ -193,8 +193,8 @@ func TestMetricsOfAlertsExist(t *testing.T) {
 	}
 }
 
-// noMetrics are names in those files that only look like missing metrics: a metric that docs/operations.md says does
-// not exist, and the schema in PostgreSQL.
+// noMetrics are names in rules.yaml and docs/operations.md that /metrics rightly lacks: a metric that the document says
+// does not exist, and the schema in PostgreSQL.
 var noMetrics = map[string]bool{"mcp_server_session_duration_seconds": true, "todo_mcp": true}
 
 // BAD-INPUT 53: a server waits for a database that is down at its start, and serves again after the database crashed.
@@ -286,7 +286,7 @@ func TestStoreMovedAway(t *testing.T) {
 }
 
 // BAD-INPUT 134: The schema is dropped and restored while servers run, also from another cluster's dump → Meanwhile
-// 503; then all goes on, and new writes count as newer
+// 503; then all goes on, and new writes are the newest
 func TestRestoredUnderServers(t *testing.T) {
 	dump := filepath.Join(t.TempDir(), "todo.dump")
 	other, _ := beginPostgres(t)
@@ -330,7 +330,7 @@ func exportDump(t *testing.T, store, file string) {
 	command(t, nil, "pg_dump", "--format=custom", "--schema=todo_mcp", "--file="+file, store)
 }
 
-// seenSoon checks that a stream sends a text within two seconds. A watcher that missed the notice would be slower.
+// seenSoon checks that a stream sends a text within two seconds. A watcher that missed the notice would take longer.
 func seenSoon(t *testing.T, watch *servertest.Events, text string) {
 	t.Helper()
 	from := time.Now()

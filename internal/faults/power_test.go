@@ -36,9 +36,9 @@ func TestPowerLoss(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, tried string
-		rounds      int // disks
+		rounds      int // each with a new disk
 		losses      int // power losses of each disk
-		most        int // the power goes at a random change of a run, at this one at the latest
+		most        int // the latest change at which the power may go
 	}{
 		{"fresh account", "power goes while the store and 3 folders above it are made", size(4, 150), 2, 600},
 		{"store in use", "power goes while 2 processes write, again and again on one disk", size(1, 15), size(3, 20), 900},
@@ -65,8 +65,8 @@ func TestPowerLoss(t *testing.T) {
 	}
 }
 
-// losePower writes to a disk until the power goes, at the disk's n-th change (n is the parameter change). It returns
-// the disk that is left, and how many of all acknowledged writes are not on it.
+// losePower writes to a disk until the power goes, at the change with a given number. It returns the remaining disk,
+// and how many of all acknowledged writes are missing on it.
 func losePower(t *testing.T, d *disk, l luck, change int, writers []*writer, acks *journal) (left *disk, lost int) {
 	t.Helper()
 	writeUntilPowerGoes(t, d, change, writers, acks)
@@ -101,7 +101,7 @@ func writeUntilPowerGoes(t *testing.T, d *disk, change int, writers []*writer, a
 }
 
 // writeWhilePowered starts a process and writes with it until the power goes. It returns an error if the start or a
-// write fails before that.
+// write fails while there is power.
 func writeWhilePowered(t *testing.T, d *disk, connect func() (*agent, error), w *writer, acks *journal) error {
 	a, err := connect()
 	if d.isDead() {
@@ -128,8 +128,8 @@ func writeWhilePowered(t *testing.T, d *disk, connect func() (*agent, error), w 
 	}
 }
 
-// On a disk that ignores syncs of files, or of folders, the check finds lost writes. So it would find a program that
-// leaves out these syncs.
+// The check for lost writes finds some on a disk that acknowledges syncs of files, or of folders, without doing them.
+// So it would find a program that leaves out these syncs.
 func TestPowerLossIsFound(t *testing.T) {
 	if why := canMount(t); why != "" {
 		notRun(t, "power loss, check of the check", why)
@@ -155,7 +155,7 @@ func TestPowerLossIsFound(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 49: after a power loss the lists have each event whose hook had ended, also on a fresh account.
+// BAD-INPUT 49: after a power loss the lists have each event whose hook had ended before, also on a fresh account.
 func TestHookPowerLoss(t *testing.T) {
 	if why := canMount(t); why != "" {
 		notRun(t, "power loss, hooks", why)
@@ -172,7 +172,7 @@ func TestHookPowerLoss(t *testing.T) {
 		l := luck{[]float64{0, 0.5, 1}[random.IntN(3)], 4096, random}
 		checktest.Check(t, d.afterPowerLoss(l).root.copyTo(dir))
 		out, err := exec.Command(program, "export", "--store", "sqlite:"+filepath.Join(dir, storePath)).CombinedOutput()
-		if err != nil && told > 0 { // before the first hook ends there may be nothing to export
+		if err != nil && told > 0 { // if no hook has ended, there may be nothing to export
 			t.Fatalf("round %d, with %s: %v: %s", round, l, err, out)
 		}
 		for n := range told {
@@ -187,7 +187,7 @@ func TestHookPowerLoss(t *testing.T) {
 }
 
 // tellHooks runs up to 40 hooks one after the other, each with a change of a plan, until the power goes. It returns how
-// many hooks ended before that.
+// many hooks ended while there was power.
 func tellHooks(t *testing.T, d *disk, random *rand.Rand) (told int) {
 	t.Helper()
 	m := checktest.Must(mount(t, d))(t)
@@ -198,7 +198,7 @@ func tellHooks(t *testing.T, d *disk, random *rand.Rand) (told int) {
 			break
 		}
 		if random.IntN(8) == 0 {
-			_ = exec.Command(program, "lists", "--store", store).Run() // it fails without power
+			_ = exec.Command(program, "lists", "--store", store).Run() // this fails without power
 		}
 	}
 	d.cut()
@@ -244,7 +244,7 @@ func TestKilled(t *testing.T) {
 	})
 }
 
-// writeUntilKilled starts a process that writes a list, and kills it after a random number of answers and up to 12 ms.
+// writeUntilKilled starts a process that writes a list, and kills it up to 12 ms after a random number of answers.
 func writeUntilKilled(t *testing.T, path, list string, w *writer, acks *journal, enough int) error {
 	a, err := newAgent(t, "--store", "sqlite:"+path, "--list", list)
 	if err != nil {
@@ -268,8 +268,8 @@ func writeUntilKilled(t *testing.T, path, list string, w *writer, acks *journal,
 	return nil
 }
 
-// D5: agents of processes on stdio and over HTTP share the steps of a list in one file. When an agent's process is
-// killed, another agent can take its step.
+// D5: agents of processes on stdio and over HTTP share the steps of a list in one file. After an agent's process is
+// killed, another agent can take the killed agent's step.
 func TestClaims(t *testing.T) {
 	store := "sqlite:" + filepath.Join(t.TempDir(), "todos.db")
 	var chats []*servertest.Chat
@@ -303,7 +303,7 @@ func TestClaims(t *testing.T) {
 }
 
 // piped is a server on stdio that a shell starts. The shell has the server's ends of two pipes as descriptors 3 and 4.
-// The test keeps the other ends open when the shell has ended, as another child of the client would.
+// The test keeps the other ends open after the shell has ended, as a client does whose launcher has ended.
 type piped struct {
 	*testing.T
 	shell *exec.Cmd
@@ -345,7 +345,7 @@ func (p piped) plan() {
 	p.asks(servertest.Initialize(1, "tester"), servertest.Call(2, "TodoWrite", servertest.Todos("pending", "A")))
 }
 
-// ends checks that the server ends, and that its list is then left open.
+// ends checks that the server ends and that its list then counts as left open.
 func (p piped) ends() {
 	p.Helper()
 	checktest.Must(io.ReadAll(p.out))(p)
@@ -370,7 +370,7 @@ func TestServerEndsWithItsClient(t *testing.T) {
 		p.ends()
 	})
 	t.Run("SIGHUP", func(t *testing.T) {
-		// If these tests run under nohup, programs that they start ignore SIGHUP, unless the tests handle it.
+		// If these tests run under nohup, programs that they start ignore SIGHUP unless the tests handle the signal.
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 		defer signal.Reset(syscall.SIGHUP)
 		p := startPiped(t, `exec "$0" stdio <&3 >&4`)

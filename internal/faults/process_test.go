@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	_ "modernc.org/sqlite" // checks the file without todo-mcp
+	_ "modernc.org/sqlite" // a driver to check the file without todo-mcp
 
 	"github.com/todo-mcp/todo-mcp/internal/board"
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
@@ -126,7 +126,7 @@ type outcomes struct {
 	acks journal
 
 	mu      sync.Mutex
-	refused []string // writes that were refused and so must not be there
+	refused []string // refused writes, which must not be in the store
 	unknown []string // writes whose outcome was unknown
 	lost    int
 }
@@ -176,10 +176,10 @@ func export(t *testing.T, store string) (history, error) {
 	return programtest.Export(program, t.TempDir(), nil, store)
 }
 
-// checkStore checks the file at path after a fault; no process may have the file open. A new process, which runs in dir
-// under a given account, must read every acknowledged write; no revision may be missing, no write may be there in part,
-// and the file must be whole. It returns the history and the number of lost writes. A missing file counts as a store
-// without writes.
+// checkStore checks the file at path after a fault, when no process has the file open. A new process, which runs in dir
+// under a given account, must read every acknowledged write; no revision may be missing, no write may be stored in
+// part, and the file must be whole. It returns the history and the number of lost writes. A missing file counts as an
+// empty store.
 func checkStore(t *testing.T, dir string, as *user, path string, acks []acknowledged) (history, int) {
 	t.Helper()
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) { // export refuses such a path
@@ -195,8 +195,8 @@ func checkStore(t *testing.T, dir string, as *user, path string, acks []acknowle
 	return h, h.Check(t, acks)
 }
 
-// checkIntegrity checks a copy of the file, because SQLite maps a file into memory. If this process also served the
-// file system of that file, it might deadlock on a page that is read while Go stops the world.
+// checkIntegrity checks a copy of the file, because SQLite maps a file into memory. If this process also served that
+// file's file system, it might deadlock on a page that is read while Go stops the world.
 func checkIntegrity(t *testing.T, path string) {
 	t.Helper()
 	at := filepath.Join(t.TempDir(), "copy.db")

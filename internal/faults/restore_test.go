@@ -53,8 +53,8 @@ func newPostgres(t *testing.T) (address string, server *postgrestest.Server) {
 	return checktest.Must(server.NewDatabase())(t), server
 }
 
-// beginPostgres is newPostgres after 5,000 transactions. Its backup is restored into a new server, whose transactions
-// have lower numbers (from less than 1,000). lose closes the first server.
+// beginPostgres is newPostgres with 5,000 transactions made. Its backup is restored into a new server, whose
+// transactions have lower numbers (from less than 1,000). lose closes the first server.
 func beginPostgres(t *testing.T) (address string, lose func()) {
 	t.Helper()
 	address, server := newPostgres(t)
@@ -86,7 +86,7 @@ func importElsewhere(t *testing.T, file string) (store string) {
 	return store
 }
 
-// fileDrill is the drill of a SQLite file whose server runs as a service under its own account. If byService is true,
+// fileDrill is the drill for a SQLite file whose server runs as a service under its own account. If byService is true,
 // the commands of the drill run under that account, too.
 func fileDrill(byService bool) drill {
 	var operator *user
@@ -130,8 +130,8 @@ func giveToOwner(t *testing.T, file string) {
 	}
 }
 
-// ownerOf returns the account that owns a SQLite store's folder. It returns nil if that account runs the tests, and for
-// a PostgreSQL store.
+// ownerOf returns the account that owns a SQLite store's folder. It returns nil if that account runs the tests, or if
+// the store is in PostgreSQL.
 func ownerOf(t *testing.T, store string) *user {
 	t.Helper()
 	file, isFile := strings.CutPrefix(store, "sqlite:")
@@ -285,8 +285,8 @@ func TestBackupRestoredUnderServers(t *testing.T) {
 	report.Add(t, programtest.Row{Fault: "backup restored under servers", Tried: "two servers with a page open; from a damaged copy first", Times: "once", Acknowledged: 3})
 }
 
-// noCopies makes files that are not copies of a store; two have only the first bytes of a copy. It returns, by path,
-// the expected error for each file, with * between its parts.
+// noCopies makes files that are not copies of a store; two are the beginning of a copy. It returns, by path, the
+// expected error for each file, with * between parts of the error.
 func noCopies(t *testing.T, dir, whole string) map[string]string {
 	t.Helper()
 	content := checktest.Must(os.ReadFile(whole))(t)
@@ -311,7 +311,7 @@ func noCopies(t *testing.T, dir, whole string) map[string]string {
 }
 
 // checkSessionsContinue checks that sessions go on with their named lists in a restored store, that watchers see the
-// writes of these sessions, and that these writes count as newer than the restored ones.
+// writes of these sessions, and that each such write is newer than all restored ones.
 func checkSessionsContinue(t *testing.T, store string, clients []*servertest.Chat) {
 	t.Helper()
 	s := checktest.Must(newServing(t, ownerOf(t, store), "--store", store))(t)
@@ -417,7 +417,7 @@ func TestDamagedRow(t *testing.T) {
 			newest, earlier := ids[4], ids[7]
 			damageRow(t, store, newest, 3)
 			damageRow(t, store, earlier, 2)
-			s.Kill() // the process would still have the newest states in memory
+			s.Kill() // the running server would still have the newest states in memory
 			s = mustServe(t, "--store", store)
 			says := func(command, text string) {
 				t.Helper()
@@ -475,7 +475,7 @@ func newStores() map[string]func(t *testing.T) (store string) {
 	}
 }
 
-// follow runs the commands of a page in their order. All must succeed but the first `check`, which finds damage.
+// follow runs the commands of a page in their order. All must succeed except the first `check`, which finds damage.
 func follow(t *testing.T, commands string, environment ...string) {
 	t.Helper()
 	dir := t.TempDir()

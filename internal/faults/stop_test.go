@@ -25,7 +25,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/server/servertest"
 )
 
-// stopTimeout is how long calls in progress may take once a process is told to end. stopGrace is how much longer the
+// stopTimeout is how long calls in progress may take after a process is told to end. stopGrace is how much longer the
 // process may take to write, close and end.
 const (
 	stopTimeout = 8 * time.Second
@@ -41,7 +41,7 @@ func TestStopUnderLoad(t *testing.T) {
 	stopping{"SIGTERM on stdio", stopAgents, rounds, calls, 0}.run(t)
 }
 
-// BAD-INPUT 58: the same, on a disk where a sync takes more time than some calls have left: the process ends as soon as
+// BAD-INPUT 58: the same on a disk whose syncs may outlast the time that calls have left: the process ends as soon as
 // the sync in progress ends.
 func TestStopOnSlowDisk(t *testing.T) {
 	if why := canMount(t); why != "" {
@@ -64,7 +64,7 @@ type inFlight struct {
 	outcomes
 	slowest   time.Duration // from the signal to the end of the process
 	slow      *mounted      // a disk that becomes slow, or nil
-	syncTakes time.Duration // of a sync on the slow disk
+	syncTakes time.Duration // how long a sync takes on the slow disk
 }
 
 func (s stopping) run(t *testing.T) {
@@ -128,7 +128,7 @@ func (f *inFlight) end(t *testing.T, p *process, signalled time.Time) {
 }
 
 // stopServing sends calls in twenty sessions to a server whose store is locked or slow, so that all calls are in
-// flight. It then tells the server to end, and unlocks the store once the server no longer listens.
+// flight. It then tells the server to end, and unlocks a locked store once the server no longer listens.
 func stopServing(t *testing.T, path string, calls int, out *inFlight) {
 	t.Helper()
 	s := mustServe(t, "--store", "sqlite:"+path)
@@ -181,8 +181,8 @@ func stopServing(t *testing.T, path string, calls int, out *inFlight) {
 	}
 }
 
-// once makes a call while others of its session are in flight. It sends on a channel (sent) when the request is written
-// or has failed.
+// once makes a call while other calls of its session are in flight. The channel sent gets a value when the request is
+// written or has failed.
 func once(c *servertest.Chat, id int, tool, args string, sent chan<- struct{}) (servertest.Answer, error) {
 	out := sync.OnceFunc(func() { sent <- struct{}{} })
 	defer out()
@@ -190,8 +190,8 @@ func once(c *servertest.Chat, id int, tool, args string, sent chan<- struct{}) (
 	return c.Send(httptrace.WithClientTrace(context.Background(), trace), servertest.Call(id, tool, args))
 }
 
-// awaitBegun waits until the server handles a number of requests: it has two goroutines for each. A request not yet
-// begun when the server is told to end gets no answer.
+// awaitBegun waits until the server handles a number of requests, with two goroutines for each. A request that is not
+// yet begun when the server is told to end gets no answer.
 func (s *serving) awaitBegun(requests int) {
 	goroutines := regexp.MustCompile(`(?m)^go_goroutines ([0-9]+)$`)
 	for begun := 0; begun < 2*requests; {
@@ -240,7 +240,7 @@ func stopAgent(t *testing.T, a *agent, w *writer, calls int, out *inFlight) erro
 		writes[i] = write
 	}
 	var sending sync.WaitGroup
-	sending.Go(func() { a.Chat.Write(messages.String()) }) // ends with the process at the latest
+	sending.Go(func() { a.Chat.Write(messages.String()) }) // returns when the process ends, at the latest
 	defer sending.Wait()
 	at := rand.IntN(calls / 2)
 	var signalled time.Time
@@ -273,8 +273,8 @@ func get(url string) (status int, body string) {
 	return res.StatusCode, string(data)
 }
 
-// BAD-INPUT 58: with --drain, a server that is told to end says at once that it is not ready. For the time of --drain
-// it still takes calls, and closes each connection after a call. Then it exits without an error.
+// BAD-INPUT 58: with --drain, a server that is told to end answers at once that it is not ready. For the time of
+// --drain it still takes calls, and closes the connection after each call. Then it exits without an error.
 func TestDrain(t *testing.T) {
 	const drain = 2 * time.Second
 	s := mustServe(t, "--store", "memory", "--drain", "2", "--admin-addr", "127.0.0.1:0")

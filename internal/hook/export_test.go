@@ -11,7 +11,7 @@ func LookAtSessions(ctx context.Context, home string, lists board.Lists) {
 	SessionLooks()(ctx, home, lists)
 }
 
-// SessionLooks returns a function that does the same, but only for files that changed since its last call.
+// SessionLooks returns a function like LookAtSessions that skips the files that did not change since its last call.
 func SessionLooks() func(ctx context.Context, home string, lists board.Lists) {
 	return make(sessions).lookAtClaudeCode
 }

@@ -94,11 +94,11 @@ func failure(file []byte) (text string, at time.Time) {
 			}
 		}
 		if json.Unmarshal(data, &line, json.MatchCaseInsensitiveNames(true), jsontext.AllowInvalidUTF8(true)) != nil {
-			continue // the first line may be cut off, the last half written
+			continue // the first line may be cut off, and the last may be incomplete
 		}
 		switch {
 		case line.Type == "error":
-			_ = json.Unmarshal(line.Content, &text, jsontext.AllowInvalidUTF8(true)) // no string leaves text empty
+			_ = json.Unmarshal(line.Content, &text, jsontext.AllowInvalidUTF8(true)) // text is empty for a non-string
 			return text, line.At
 		case line.Payload.Type == "task_complete":
 			return line.Payload.Error.Message, line.At
@@ -160,7 +160,7 @@ type session struct {
 	WaitingFor string `json:"waitingFor"`
 	Since      int64  `json:"statusUpdatedAt"` // in Unix milliseconds
 
-	failed bool // a turn of Codex failed: WaitingFor is why, Process is not known
+	failed bool // a turn of Codex failed: WaitingFor says why, and Process is not known
 }
 
 const (
@@ -169,8 +169,8 @@ const (
 	maxSessionFile = 64 << 10    // how many bytes of each file are read
 )
 
-// FollowSessions records, until ctx ends, the events that hosts report to no hook: that a person interrupted a question
-// of Claude Code or approved a command, and that Codex' model failed. It reads the hosts' own files and writes none.
+// FollowSessions records, until ctx ends, the events that hosts report to no hook: a person interrupts a question of
+// Claude Code or approves a command, or Codex' model fails. It reads the hosts' own files and writes none.
 func FollowSessions(ctx context.Context, getenv func(string) string, lists board.Lists) {
 	home := cmp.Or(getenv("HOME"), getenv("USERPROFILE"))
 	claude := cmp.Or(getenv("CLAUDE_CONFIG_DIR"), filepath.Join(home, ".claude"))
@@ -188,8 +188,8 @@ func FollowSessions(ctx context.Context, getenv func(string) string, lists board
 // sessions maps the path of each file that was read to the file's modification time.
 type sessions map[string]time.Time
 
-// look calls the function read for each file that changed since the last look, and records the result unless its ID is
-// empty. A file that could not be read or recorded is read again at the next look.
+// look reads, with the callback read, each of the files that changed since the last look. It records each session that
+// has an ID. A file that could not be read or recorded is read again at the next look.
 func (s sessions) look(ctx context.Context, lists board.Lists, files []string, read func(path string) (now session, err error)) {
 	for _, path := range files[:min(len(files), maxSessions)] {
 		info, err := os.Lstat(path)
@@ -262,7 +262,7 @@ func (s session) tell(ctx context.Context, lists board.Lists) error {
 		switch isNewer := c.Ended.IsZero() && at.After(c.Since); {
 		case isNewer && s.failed:
 			c.Says(todo.Rests, todo.OneLine(s.WaitingFor, todo.MaxTitle), at)
-		case isNewer && s.Status == "idle" && c.Doing != todo.Rests: // a question at the end of a turn stays
+		case isNewer && s.Status == "idle" && c.Doing != todo.Rests: // the question of a turn that has ended stays
 			c.Says(todo.Rests, "", at)
 		case isNewer && s.Status == "busy":
 			c.Says(todo.Works, "", at)
@@ -309,7 +309,7 @@ func (e Event) WithTodos(ctx context.Context, getenv func(string) string) (Event
 // sessionTodos returns the items in the session's database, oldest first, as the JSON that other hosts' tools
 // take. It refuses long texts, since the agent can write anything into the database.
 func sessionTodos(ctx context.Context, path string) (todos []byte, err error) {
-	if filepath.VolumeName(path) != "" { // makes file:///C:/work
+	if filepath.VolumeName(path) != "" { // so that the URL is file:///C:/work
 		path = "/" + path
 	}
 	file := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: "mode=ro&" +

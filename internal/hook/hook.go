@@ -67,7 +67,7 @@ type Event struct {
 	// gives it for other hosts, and [Read] sets it for Cursor, which may also run the hooks of Claude Code.
 	Host   string `json:"host"`
 	Cursor string `json:"cursor_version"`
-	List   string `json:"list"` // the list that a call of our tools wrote, from our plugins
+	List   string `json:"list"` // the id of the list that a call of our tools wrote; our plugins send it
 
 	Title      string     `json:"session_title"`
 	Prompt     promptText `json:"prompt"`
@@ -75,7 +75,7 @@ type Event struct {
 	Transcript string     `json:"transcript_path"`  // the host's file of the chat
 	Trigger    string     `json:"trigger"`          // why the chat was compressed, such as manual
 
-	// Set by [Event.WithFiles], not by hosts:
+	// [Event.WithFiles] sets these fields, hosts do not:
 	Parent   string `json:"forked_from"` // the id of the chat that this one was forked from
 	Branch   string `json:"git_branch"`  // the Git branch of the folder
 	TaskList string `json:"task_list"`   // the id of a task list that several chats of Claude Code share
@@ -94,7 +94,7 @@ const (
 	codex      = "codex"
 	gemini     = "gemini-cli" // its MCP messages do not identify the chat
 	qwen       = "qwen"
-	copilot    = "copilot"   // we tell its agent a text only at a turn's end: other answers need another form
+	copilot    = "copilot"   // its agent gets texts only at a turn's end: answers to other events need another form
 	kimi       = "kimi-code" // its model sees only a hook's answer to a prompt or to a turn's end
 )
 
@@ -227,7 +227,7 @@ type act struct {
 	isLater bool // the host needs no answer, so another process may call act.do later
 }
 
-// later returns an act that calls the function do and tells the agent nothing. Another process may run the act later.
+// later returns an act that runs a function, given as do, and tells the agent nothing. Another process may run the act.
 func later(do func(context.Context, board.Lists) error) *act {
 	return &act{func(ctx context.Context, lists board.Lists) (string, error) { return "", do(ctx, lists) }, true}
 }
@@ -239,7 +239,7 @@ func (e Event) action() (*act, error) {
 		switch {
 		case slices.Contains(askTools, e.Tool):
 			return later(e.asks), nil
-		case e.Host == kimi && !isOurs(e.Tool): // Kimi Code kills hooks that follow a tool once the turn goes on
+		case e.Host == kimi && !isOurs(e.Tool): // Kimi Code kills hooks after a tool call as soon as the turn goes on
 			return e.afterTool()
 		case !isOurs(e.Tool) || e.Call == "":
 			return nil, ErrNotNeeded
@@ -320,8 +320,8 @@ func (e Event) launched() (sub Event, task string) {
 	return e, todo.AgentName(todo.OneLine(input.Description, todo.MaxTitle))
 }
 
-// afterTool returns the act after a tool call. For the host's own todo tool it mirrors the call, for our tool it is nil
-// or [Event.leads], and for another tool it is [Event.usedTool]: the agent works, and is told what others changed.
+// afterTool returns the act after a tool call. For the host's todo tool the act mirrors the call; for our tool it is
+// nil or [Event.leads]; for another tool [Event.usedTool] notes that the agent works and tells it what others changed.
 func (e Event) afterTool() (*act, error) {
 	tool, ok := tools.FindBuiltIn(e.Host, e.Tool)
 	switch {
@@ -363,7 +363,7 @@ func (e Event) mirror(ctx context.Context, lists board.Lists, tool tools.BuiltIn
 	if e.Agent != "" {
 		w.Conversation.Agent = agent
 	}
-	// Chats with one TaskList share a list. Claude Code also replaces notInFolder's characters, in its folder's name.
+	// Chats with the same TaskList share a list. Claude Code cleans the id in the same way, to name the tasks' folder.
 	if name := "tasks " + notInFolder.ReplaceAllString(e.TaskList, "-"); tool.OneList && e.TaskList != "" && todo.CheckName(name) == nil {
 		w.Conversation.Name = name
 	}
@@ -389,7 +389,7 @@ func (e Event) chat() board.Conversation {
 	return who
 }
 
-// mirrors returns the agent's conversation for the list that mirrors its host's own tool.
+// mirrors returns the agent's conversation for the list that mirrors the host's own list.
 func (e Event) mirrors() board.Conversation {
 	who := e.chat()
 	who.Mirrors = true

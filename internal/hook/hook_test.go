@@ -80,7 +80,7 @@ func (r *rig) all() []todo.Snapshot {
 	return checktest.Must(r.lists.Find(r.Context(), board.Query{OldestFirst: true}))(r)
 }
 
-// chatOf returns chat: (mirror: for a mirrored list), the host's id of the list's chat, and the sub-agent, if any.
+// chatOf returns "chat:" or, for a mirrored list, "mirror:", then the host's id of the chat and any sub-agent.
 func chatOf(l todo.Snapshot) string {
 	of := "chat:" + l.List.Chat
 	if l.List.Mirrored {
@@ -161,7 +161,7 @@ type player struct {
 //
 //	recorded EVENT OLD=NEW   a recorded event, with each OLD replaced by its NEW
 //	Stop "x":7               an event by its name and its other fields; finish Stop: open items keep the turn going
-//	as NAME FIELDS           defines another chat by its events' fields; NAME: before an event sends it as that chat's
+//	as NAME FIELDS           names another chat, whose events have these fields; NAME: EVENT sends an event of that chat
 //	agent PLAN               the chat writes a whole list, in short form, by our tool; tool appends an item
 //	serve PROCESS PLAN       like agent, by a server that knows only its host's process, as for Gemini CLI; LIST1 in a
 //	                         command is the id of the first list

@@ -38,7 +38,7 @@ var strangers = map[string]func(path, victim string) error{
 }
 
 // BAD-INPUT 114: a link or pipe in place of the spool, or a link, pipe or folder in place of its lock, is not followed,
-// waited for or changed. An error says what it is; if the spool cannot be used, a hook applies its event at once.
+// waited for or changed. An error says what is wrong; if the spool cannot be used, a hook applies its event at once.
 func TestNoSpool(t *testing.T) {
 	for _, place := range []string{"", "-apply"} {
 		for kind, plant := range strangers {

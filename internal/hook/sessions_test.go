@@ -33,10 +33,10 @@ func (r *rig) does() string {
 	return doing(chats[0])
 }
 
-// isDoing checks what the only chat does; the text when describes the situation.
+// isDoing checks what the only chat does. An error names the situation, given as when.
 func (r *rig) isDoing(want, when string) { r.Helper(); checktest.Same(r, when, r.does(), want) }
 
-// fileOf returns the content of Claude Code's session file about a chat, as of one second from now.
+// fileOf returns the content of Claude Code's session file about a chat, with a time one second from now.
 func fileOf(host, status string) map[string]any {
 	return map[string]any{"pid": pidOf(host), "sessionId": "s", "status": status, "statusUpdatedAt": time.Now().Add(time.Second).UnixMilli()}
 }
@@ -137,8 +137,8 @@ func TestSessionsThatSayNothing(t *testing.T) {
 	hook.LookAtSessions(r.Context(), "", r.lists)
 }
 
-// A session file that was half written is read again, even if its modification time stays the same. Its folder may have
-// any name.
+// A session file that was half written is read again, even if its modification time stays the same. The name of its
+// folder may look like a pattern.
 func TestSessionIsReadAgain(t *testing.T) {
 	r := newRig(t)
 	host, _ := newHost(t)
@@ -245,7 +245,7 @@ func TestFilesSayThatTheModelFailed(t *testing.T) {
 		writeFile(t, filepath.Join(home, "thread-writer-locks", session+".lock"), "")
 		writeFile(t, filepath.Join(home, "thread-writer-locks", "..-..lock"), "")
 		writeFile(t, filepath.Join(home, "sessions", day, "rollout-2026-11-28T15-30-34-"+session+".jsonl"), strings.ReplaceAll(c.file, "AT", time.Now().Add(c.at).Format(time.RFC3339Nano)))
-		none := newRig(t) // here no hook reported the chat, so its file does not make one
+		none := newRig(t) // no hook reported the chat to it, so the file adds no chat
 		hook.LookAtCodex(r.Context(), home, none.lists)
 		checktest.Same(t, "chats", len(checktest.Must(none.lists.OwnChats(r.Context(), time.Time{}))(t)), 0)
 		hook.LookAtCodex(r.Context(), home, r.lists)
@@ -275,10 +275,10 @@ func writeFile(t *testing.T, path, text string) {
 	checktest.Check(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)))
 }
 
-// TestMain makes the test program, if newHost started it as a host, live until it is killed.
+// TestMain lets the test program, if newHost started it as a host, wait until it is killed.
 func TestMain(m *testing.M) {
 	if os.Getenv("BE_A_HOST") != "" {
-		_, _ = io.Copy(io.Discard, os.Stdin) // Go would end a program that waits for nothing
+		_, _ = io.Copy(io.Discard, os.Stdin) // not select {}, at which Go reports a deadlock
 	}
 	os.Exit(m.Run())
 }
@@ -295,7 +295,7 @@ func newHost(t *testing.T) (id string, kill func()) {
 	return process.ID(cmd.Process.Pid), kill
 }
 
-// sendFrom sends an event of the chat with the id session, as if the process with the id host sent it.
+// sendFrom sends an event of a chat as if a host's process sent it. Both are given by their ids.
 func (r *rig) sendFrom(host, session, event string) {
 	r.Helper()
 	e, err := hook.Read(strings.NewReader(strings.Replace(event, "{", `{"session_id":"`+session+`","cwd":"/w",`, 1)))
@@ -315,7 +315,7 @@ func (r *rig) stood(list todo.Snapshot) string {
 	return strings.TrimSpace(string(st.State) + " " + st.Asks)
 }
 
-// isThere checks the state of a list as stood returns it; the text when describes the situation.
+// isThere checks the result of stood for a list. An error names the situation, given as when.
 func (r *rig) isThere(list todo.Snapshot, want, when string) {
 	r.Helper()
 	checktest.Same(r, when, r.stood(list), want)
@@ -329,9 +329,9 @@ const (
 	starts  = `{"hook_event_name":"SessionStart","source":"startup"}`
 )
 
-// A chat is there while its host's process lives, even if no event comes for hours. When the process is killed, the
-// chat is gone at once and waits for nobody; if resumed, it is there again. If the process is on another machine, the
-// chat lasts for half an hour after its last event.
+// A chat counts as open while its host's process lives, even if no event comes for hours. When the process is killed,
+// the chat's list is left open at once, without a question; when the chat is resumed, its agent works again. A chat
+// whose process is on another machine lasts for half an hour after its last event.
 func TestChatsAreThereWithTheirHost(t *testing.T) {
 	for _, does := range []struct{ event, here string }{{asks, "waiting run `rm -r build`?"}, {prompts, "working"}, {rests, "idle"}} {
 		r := newRig(t)
@@ -353,7 +353,7 @@ func TestChatsAreThereWithTheirHost(t *testing.T) {
 		r.sendFrom(again, "s", prompts)
 		r.isThere(list, "working", "it is resumed")
 	}
-	reused, _ := newHost(t) // has the process number that the chat's host, now gone, had
+	reused, _ := newHost(t) // has the process number of the chat's former host
 	r := newRig(t)
 	r.sendFrom(reused[:strings.LastIndex(reused, "/")]+"/1", "s", asks)
 	r.sendFrom(reused[:strings.LastIndex(reused, "/")]+"/1", "s", writes)

@@ -44,7 +44,7 @@ type Spool struct {
 
 const (
 	maxSpooled, maxSpool = 1000, 64 << 20 // the most events in the spool, and the most bytes
-	maxLeft              = 64             // if so many events wait, a hook applies them itself
+	maxLeft              = 64             // when this many events wait, a hook applies them itself
 	keepFor              = 24 * time.Hour // how long the store may fail on an event before the event is set aside
 	lockTimeout          = 2 * time.Second
 	lockEvery            = 2 * time.Millisecond // how long to wait between tries to take the lock
@@ -128,7 +128,7 @@ func (s *Spool) add(e Event) (waiting int, err error) {
 	}
 	err = os.Rename(f.Name(), filepath.Join(s.Folder, fmt.Sprintf("%020d-%s", id, rand.Text())))
 	atomicfile.SyncFolder(s.Folder)
-	if missing != nil { // the folders above it may be new, too
+	if missing != nil { // the spool's folder is new, and the folders above it may be
 		for dir := range atomicfile.Above(s.Folder) {
 			atomicfile.SyncFolder(dir)
 		}
@@ -148,8 +148,7 @@ func (s *Spool) sweep() {
 	}
 }
 
-// names returns the file names of the waiting events, in order. It skips other files, which a killed process may have
-// left.
+// names returns the file names of the waiting events, in order. It skips all other files, such as unfinished ones.
 func (s *Spool) names() (all []string, err error) {
 	info, err := os.Lstat(s.Folder)
 	switch {
@@ -244,7 +243,7 @@ func (s *Spool) apply(ctx context.Context, name string, lists board.Lists, back 
 	return os.Remove(f.Name()) // not synced: applying an event again changes nothing
 }
 
-// queued reads an event of the spool, and returns it, with id as its operation id, and its act.
+// queued reads an event of the spool, sets its operation id, and returns the event and its act.
 func queued(in io.Reader, id string) (e Event, a *act, err error) {
 	if e, err = Read(in); err != nil {
 		return e, nil, err

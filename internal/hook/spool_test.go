@@ -444,7 +444,7 @@ func TestDamagedSpool(t *testing.T) {
 		}
 		for name := range r.sizes() {
 			if full == 9 {
-				checktest.Check(t, os.Truncate(filepath.Join(r.Folder, name), 64<<20/9)) // sparse, so on no disk
+				checktest.Check(t, os.Truncate(filepath.Join(r.Folder, name), 64<<20/9)) // sparse: uses no disk space
 			}
 		}
 		before := r.sizes()

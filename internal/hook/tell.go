@@ -51,7 +51,7 @@ func (e Event) usedTool(ctx context.Context, lists board.Lists) (string, error) 
 	return e.news(ctx, lists, false)
 }
 
-// news tells the agent what others changed since it last saw its list. ended is true if its turn had ended.
+// news tells the agent what others changed since it last saw its list. The argument ended says that its turn had ended.
 func (e Event) news(ctx context.Context, lists board.Lists, ended bool) (string, error) {
 	if e.Host == copilot {
 		return "", nil
@@ -65,7 +65,7 @@ func (e Event) news(ctx context.Context, lists board.Lists, ended bool) (string,
 	})
 }
 
-// hear calls heard to change the agent's chat. For a sub-agent without an open list it is the main agent's, and isMain.
+// hear calls heard to change the agent's chat or, for a sub-agent without an open list, the main agent's (isMain true).
 func (e Event) hear(ctx context.Context, lists board.Lists, heard func(c *todo.Chat, isMain bool, at time.Time)) error {
 	isMain := false
 	if e.Agent != "" {
@@ -98,7 +98,7 @@ func (e Event) goesOn(ctx context.Context, lists board.Lists) error {
 	return err
 }
 
-// askTools are tools whose call is the only event of a question: of Claude Code and Kimi Code, then of Codex.
+// askTools are tools whose call is the only event of a question: one of Claude Code and Kimi Code, one of Codex.
 var askTools = []string{"AskUserQuestion", "request_user_input"}
 
 // asks records that the agent waits for a person.
@@ -108,7 +108,7 @@ func (e Event) asks(ctx context.Context, lists board.Lists) error {
 		return nil
 	}
 	return e.hear(ctx, lists, func(c *todo.Chat, _ bool, at time.Time) {
-		if !e.isOld(c, at) && (c.Asks == "" || e.Message == "" || len(e.Details) > 0) { // else c.Asks is the fuller
+		if !e.isOld(c, at) && (c.Asks == "" || e.Message == "" || len(e.Details) > 0) { // else c.Asks says more
 			c.Says(todo.Asks, question, at)
 		}
 	})
@@ -177,14 +177,14 @@ func (e Event) earlier(ctx context.Context, lists board.Lists) (string, error) {
 		}
 		states, err := lists.States(ctx, list)
 		if err != nil || states[list.List.ID].State != todo.LeftOpen {
-			return "", err // another chat took the list up, or it is no longer open
+			return "", err // another chat took the list up, or the list is not open
 		}
 		return tools.Reminder(w, list, w.Earlier, w.GoOnEarlier), nil
 	}, board.Conversation{Key: before.ID}, board.Conversation{Key: before.ID, Mirrors: true})
 }
 
-// chatBefore returns, for a fork, the chat that Parent names; for another event, the chat of the host's process that
-// was cleared last. It returns the zero Chat if there is none, or if Parent or the process is unknown.
+// chatBefore returns, for a fork, the chat that Parent names; for another event, the last chat that was cleared in the
+// host's process. It returns the zero Chat if there is none, or if Parent or the process is unknown.
 func (e Event) chatBefore(ctx context.Context, lists board.Lists) (before todo.Chat, err error) {
 	switch {
 	case e.Source == "fork" && e.Parent != "":
@@ -202,7 +202,7 @@ func (e Event) chatBefore(ctx context.Context, lists board.Lists) (before todo.C
 	return before, err
 }
 
-// forgets sets Forgot: the next prompt tells the agent of its open list or, if it has none, of the previous chat's.
+// forgets sets the chat's Forgot: at the next prompt the agent is told of its open list, else of the previous chat's.
 func (e Event) forgets(ctx context.Context, lists board.Lists) error {
 	_, err := lists.Hear(ctx, e.chat(), func(c *todo.Chat, _ time.Time) { c.Forgot = true })
 	return err

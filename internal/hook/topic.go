@@ -35,7 +35,7 @@ func (e Event) prompt(ctx context.Context, lists board.Lists) (string, error) {
 	return e.news(ctx, lists, !was.Doing.InTurn())
 }
 
-// begins records that a session starts and that its agent rests; no rest after a compaction, which may be in a turn.
+// begins records that a session starts and that its agent rests, except after a compaction, which may be in a turn.
 func (e Event) begins(ctx context.Context, lists board.Lists) error {
 	_, err := e.takeTopic(ctx, lists, func(c *todo.Chat, at time.Time) {
 		if e.Source != "compact" && !e.isLate(c, at) {
@@ -62,7 +62,7 @@ func (e Event) endOthers(ctx context.Context, lists board.Lists) error {
 
 const otherAge = 7 * 24 * time.Hour // chats that were not used for longer are ignored
 
-// endAll calls end with each chat of the last otherAge for which isOne returns true.
+// endAll changes, with the callback end, each chat that was used in the last otherAge and satisfies isOne.
 func endAll(ctx context.Context, lists board.Lists, isOne func(todo.Chat) bool, end func(*todo.Chat, time.Time)) error {
 	all, err := lists.OwnChats(ctx, time.Now().Add(-otherAge))
 	for _, c := range all {
@@ -121,8 +121,8 @@ func (e Event) start(ctx context.Context, lists board.Lists) (string, error) {
 }
 
 // takeTopic records the event's title and prompt as topics of the chat, then calls heard. A prompt while a list is open
-// becomes FromMeanwhile: it may be about that list or the next. If a prompt has no words and no list is open, the topic
-// is the folder's name with its branch, except on a main branch, whose name says nothing about the task.
+// gets the origin FromMeanwhile: it may be about that list or the next. If firstLine finds nothing and no list is open,
+// the topic is the folder's name with its branch; none on a main branch, whose name says nothing about the task.
 func (e Event) takeTopic(ctx context.Context, lists board.Lists, heard func(c *todo.Chat, at time.Time)) (was todo.Chat, err error) {
 	var topics []todo.Topic
 	if e.Agent == "" && e.Title != "" {
@@ -153,14 +153,14 @@ func (e Event) takeTopic(ctx context.Context, lists board.Lists, heard func(c *t
 	})
 }
 
-// typed returns the prompt; ok is false if the host or a hook made the prompt, not a person.
+// typed returns the prompt; ok is false if the prompt is empty, or if the host or a hook made it.
 func (e Event) typed() (prompt string, ok bool) {
 	prompt = strings.TrimSpace(string(e.Prompt))
 	if e.Host == qwen { // Qwen Code also makes prompts itself
 		prompt = strings.TrimSpace(e.Submitted)
 	}
 	if before, after, ok := strings.Cut(prompt, "</hook_context>"); ok && strings.HasPrefix(before, "<hook_context>") {
-		prompt = strings.TrimSpace(after) // without the texts of hooks from the start of Gemini CLI
+		prompt = strings.TrimSpace(after) // removes the texts that Gemini CLI's SessionStart hooks gave
 	}
 	return prompt, prompt != "" && !strings.HasPrefix(prompt, "<") && slices.Contains([]string{"", "user", "sdk"}, e.Source)
 }

@@ -26,7 +26,7 @@ func (e Event) endsTurn() bool {
 }
 
 // endTurn records that the agent rests, with the question that it asks or why its model failed. If the agent is to go
-// on, endTurn returns the text that says so.
+// on instead, endTurn returns the text that says so.
 func (e Event) endTurn(ctx context.Context, lists board.Lists) (string, error) {
 	if e.Agent != "" || e.waitsForAgents() {
 		return "", nil // the agent goes on by itself
@@ -102,7 +102,7 @@ func (e Event) isLate(c *todo.Chat, at time.Time) bool {
 // isOld reports whether a newer event was applied at once while this event waited in the spool.
 func (e Event) isOld(c *todo.Chat, at time.Time) bool {
 	since := cmp.Or(c.Since, c.Ended)
-	return e.id != "" && at.Before(since) && since.Before(time.Now()) // a future since: the clock was set back
+	return e.id != "" && at.Before(since) && since.Before(time.Now()) // else the clock was set back
 }
 
 // idles records, for an idle_prompt event, that no turn runs. Hosts send the event some time after the end of a turn.
@@ -145,7 +145,7 @@ func (e Event) finish(ctx context.Context, lists board.Lists) (string, error) {
 func (e Event) waitsForAgents() bool {
 	type task struct{ Type, Status string }
 	var tasks []task
-	_ = json.Unmarshal(e.Tasks, &tasks, json.MatchCaseInsensitiveNames(true)) // after an error no task is known
+	_ = json.Unmarshal(e.Tasks, &tasks, json.MatchCaseInsensitiveNames(true)) // after an error tasks stays empty
 	return slices.ContainsFunc(tasks, func(t task) bool { return t.Type == "subagent" && (t.Status == "running" || t.Status == "pending") })
 }
 
@@ -181,7 +181,7 @@ func (e Event) Wake(ctx context.Context, lists board.Lists) (string, error) {
 	if e.Agent != "" || !e.endsTurn() || e.waitsForAgents() {
 		return "", nil
 	}
-	var since time.Time // when the agent came to rest
+	var since time.Time // when the agent began to rest; zero until it rests
 	for began := time.Now(); ; {
 		if isAlive, isKnown := process.IsAlive(e.Process); isKnown && !isAlive {
 			return "", nil
@@ -207,7 +207,7 @@ func (e Event) Wake(ctx context.Context, lists board.Lists) (string, error) {
 	}
 }
 
-// work returns the news if a person, since the agent saw its list, added or changed an item that is open, not blocked.
+// work returns the news if a person added or changed an open, unblocked item since the agent last saw its list.
 func (e Event) work(ctx context.Context, lists board.Lists) (string, error) {
 	isWork := func(d todo.Difference) bool {
 		return (d.Kind == todo.Added || d.Kind == todo.Changed) && !d.After.Status.Settled() && d.After.Status != todo.Blocked

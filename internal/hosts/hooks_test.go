@@ -213,7 +213,7 @@ func TestPluginOfClaudeCode(t *testing.T) {
 	r.install("claude-code")
 	r.run(resume,
 		call("TodoWrite", newPlan("Build the parser", 3, 2).arguments()),
-		call("mcp__todo__TodoWrite", newPlan("Bake bread", 3, 1).arguments())) // only the installed server starts
+		call("mcp__todo__TodoWrite", newPlan("Bake bread", 3, 1).arguments())) // the plugin's server does not start
 	mirrored, ours := r.found(session, true), r.found(session, false)
 	if r.writes(mirrored) != 2 || completed(mirrored) != 2 || r.writes(ours) != 2 || len(r.lists()) != 2 {
 		t.Errorf("with hooks beside the plugin there are %d lists, written %d and %d times", len(r.lists()), r.writes(mirrored), r.writes(ours))
@@ -496,7 +496,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// resumed checks that the run's first request contains the text in want, of one list, and not the text in not.
+// resumed checks that the run's first request contains one list's text (want), and not another's (not).
 func (r *rig) resumed(want, not string) {
 	r.t.Helper()
 	turns, _ := r.model.turns()

@@ -86,7 +86,7 @@ func TestHosts(t *testing.T) {
 // Claude Code, Codex and Gemini CLI show their model the server's instructions, the others do not (docs/cost.md).
 func TestInstructions(t *testing.T) {
 	texts := checktest.Must(prompts.New("", "en"))(t)
-	_, sentence, _ := strings.Cut(texts.Text("instructions"), "}}") // behind the name of the tool
+	_, sentence, _ := strings.Cut(texts.Text("instructions"), "}}") // the text after the tool's name
 	sentence, _, _ = strings.Cut(sentence, ".")
 	for name, want := range map[string]bool{"claude-stdio": true, "codex": true, "gemini": true, "kimi": false, "copilot": false} {
 		t.Run(name, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// object is JSON for which there is no type of its own.
+// object is a JSON object that has no Go type of its own.
 type object = map[string]any
 
 func asJSON(v any) string {
@@ -33,7 +33,7 @@ type model struct {
 	agent    []plan // the script of sub-agents
 	requests []modelRequest
 	other    []string // requests that are no turn of the conversation
-	// answered is called when a request shows the model tool results, with their number minus 1; may be nil.
+	// answered is called when a request shows the model tool results; n is their number minus 1. It may be nil.
 	answered func(n int)
 	// fails is the number of turns after which the model refuses all requests; 0 means never.
 	fails int
@@ -43,9 +43,9 @@ type model struct {
 
 // modelRequest is the content of one request to the model.
 type modelRequest struct {
-	Tools   []string // names of the tools that it offers
-	Results []string // texts of the tool results in it, oldest first
-	Agent   bool     // it is a sub-agent's, see agentPrompt
+	Tools   []string // names of the tools that the request offers
+	Results []string // texts of its tool results, oldest first
+	Agent   bool     // whether a sub-agent sent it, see agentPrompt
 	Raw     string
 }
 
@@ -89,7 +89,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	var p *plan // the plan to write; nil: answer the final text
 	if len(r.Tools) > 0 {
 		p = m.next(r)
-	} else { // a side question (a title, a summary) or no question at all
+	} else { // a side request (for a title, a summary) or no request to a model
 		m.other = append(m.other, req.Method+" "+req.URL.Path)
 	}
 	if m.fails > 0 && len(m.requests) > m.fails {
@@ -122,8 +122,8 @@ func (m *model) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// next records a turn of the conversation and returns the plan to write. The
-// caller holds the lock.
+// next records a turn of the conversation and returns the plan to write; nil at the end of the script. The caller holds
+// the lock.
 func (m *model) next(r modelRequest) *plan {
 	m.requests = append(m.requests, r)
 	if m.asked != nil {
@@ -144,8 +144,8 @@ func (m *model) next(r modelRequest) *plan {
 	return &p
 }
 
-// toolName returns the name under which the client offers our tool; if it does not, the parameter deferred, since some
-// clients first offer only a search for tools.
+// toolName returns the name under which the client offers our tool. Some clients first offer only a search for tools:
+// for these it returns deferred.
 func (r modelRequest) toolName(deferred string) string {
 	for _, name := range r.Tools {
 		if dialectOf(name) != "" {
@@ -240,8 +240,8 @@ func results(v any) (texts []string) {
 	return texts
 }
 
-// text returns the text that a model is shown of a tool result's content: strings
-// and text blocks as they are, anything else as JSON.
+// text returns a tool result's content as the model is shown it: strings and text blocks as they are, anything else as
+// JSON.
 func text(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -299,8 +299,8 @@ func openAIEvents(p *plan, tool string) []object {
 	}
 }
 
-// chatEvents returns an answer of Chat Completions. The parameter prompt is the prompt's number of tokens, by which
-// Qwen Code knows whether a summary is shorter.
+// chatEvents returns an answer of Chat Completions. It reports the prompt's number of tokens, given as prompt: by this
+// number Qwen Code knows whether a summary is shorter.
 func chatEvents(p *plan, tool string, prompt int) []object {
 	delta, reason := object{"role": "assistant", "content": "Done."}, "stop"
 	if p != nil {

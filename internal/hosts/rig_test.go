@@ -62,8 +62,8 @@ type todoItem struct {
 
 var planIDs atomic.Int64
 
-// newPlan returns a plan of n items about a subject: the number done of completed items, then one in progress, then
-// pending items.
+// newPlan returns a plan of n items about a subject. The first are completed, their number given as done; the next is
+// in progress, and the rest are pending.
 func newPlan(subject string, n, done int) plan {
 	p := plan{id: planIDs.Add(1)}
 	for i := range n {
@@ -87,7 +87,7 @@ func (p plan) arguments() object {
 	return object{"todos": p.items}
 }
 
-// tool returns the name of the tool to call: p.other or, for a write of a list, the parameter write.
+// tool returns the name of the tool to call: p.other or, for a write of a list, the name given as write.
 func (p plan) tool(write string) string { return cmp.Or(p.other, write) }
 
 func (p plan) callID(prefix string) string { return fmt.Sprintf("%sstandin%d", prefix, p.id) }
@@ -153,7 +153,7 @@ func execute(t *testing.T, home, dir string, args, env []string) (output string,
 	return string(out), err
 }
 
-// command returns a program, set up as execute runs it.
+// command returns a command in a folder, with a home of its own and the server on its PATH.
 func command(ctx context.Context, t *testing.T, home, dir string, args, env []string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
@@ -281,8 +281,7 @@ const (
 	latest way = "latest" // Claude Code continues its last conversation without an id
 )
 
-// session is the id of Claude Code's conversation, so that it can be resumed by
-// its id.
+// session is the id under which Claude Code starts its conversation, and by which a later run resumes it.
 const session = "11111111-2222-4333-8444-555555555555"
 
 // client is a real MCP client.
@@ -290,8 +289,8 @@ type client struct {
 	name string
 	// files writes the client's settings, once for each rig.
 	files func(r *rig)
-	// command returns the program with its arguments for the first run, or for a
-	// later one, and its environment besides the common one.
+	// command returns the program with its arguments, which depend on whether it is the first run, and the variables
+	// that it needs besides the common ones.
 	command func(r *rig, first bool, w way) (args, env []string)
 }
 
@@ -318,7 +317,7 @@ func program(t *testing.T, pattern string) string {
 	return found[0]
 }
 
-// mcpServers returns the settings of the server as most clients read them.
+// mcpServers returns the settings of the server as most clients read them, with additional fields.
 func (r *rig) mcpServers(more object) string {
 	server := object{"type": "stdio", "command": r.server[0], "args": r.server[1:]}
 	if r.url != "" {
@@ -357,7 +356,7 @@ func codexFiles(r *rig) {
 	r.codexModel("[mcp_servers.todo]", "command = "+asJSON(r.server[0]), "args = "+asJSON(r.server[1:]))
 }
 
-// codexModel writes Codex' settings, which end with the lines in more.
+// codexModel writes Codex' settings, and additional lines at their end.
 func (r *rig) codexModel(more ...string) {
 	r.file("codex/config.toml", `model = "gpt-5"
 model_provider = "standin"
@@ -385,7 +384,7 @@ func geminiFiles(r *rig) {
 	r.geminiSettings(servers)
 }
 
-// geminiSettings writes Gemini CLI's settings, with the fields of more.
+// geminiSettings writes Gemini CLI's settings, with additional fields.
 func (r *rig) geminiSettings(more object) {
 	settings := object{
 		"security": object{"auth": object{"selectedType": "gemini-api-key"}},
@@ -404,7 +403,7 @@ func gemini(r *rig, first bool, w way) (args, env []string) {
 	return args, []string{"GEMINI_API_KEY=x", "GOOGLE_GEMINI_BASE_URL=" + r.model.URL}
 }
 
-// qwenSettings writes Qwen Code's settings, with the fields of more.
+// qwenSettings writes Qwen Code's settings, with additional fields.
 func (r *rig) qwenSettings(more object) {
 	settings := object{
 		"security": object{"auth": object{"selectedType": "openai"}},
@@ -497,7 +496,7 @@ func record(file, server string, args []string) int {
 	return cmd.ProcessState.ExitCode()
 }
 
-// tee copies lines, and calls the function line with each of them before it passes that one on.
+// tee copies lines from one stream to another. Before it writes a line, it passes the line to a callback.
 func tee(to io.Writer, from io.Reader, line func(string)) {
 	for r := bufio.NewReader(from); ; {
 		s, err := r.ReadString('\n')

@@ -38,8 +38,8 @@ type told struct {
 	runs func(command string) plan
 	// compact is what a person types so that the conversation is summarized.
 	compact string
-	// asks is on the screen when the client asks whether it may run a command, compacted when the conversation is
-	// summarized, rested when it takes a next command; rested is empty if it does so as soon as hooks report a rest.
+	// Texts on the screen: asks if the client asks whether it may run a command, compacted after a summary, rested when
+	// the client takes a next command. With an empty rested it takes one as soon as hooks report that the agent rests.
 	asks, compacted, rested string
 }
 
@@ -130,7 +130,7 @@ var (
 	reminder = beginning(func(w *prompts.Words) string { return w.Reminder })
 )
 
-// beginning returns the part of a text before its first value.
+// beginning returns the part of a text before its first placeholder.
 func beginning(text func(*prompts.Words) string) string {
 	before, _, _ := strings.Cut(text(prompts.WordsIn("en")), "%")
 	return before
@@ -172,7 +172,7 @@ func TestAgentsAreToldOfEdits(t *testing.T) {
 	}
 }
 
-// With the kind finish a turn does not end with open items: it goes on once, and the agent is told the open items.
+// With hooks of the kind finish a turn that ends with open items goes on, once, and the agent is told these items.
 func TestTurnsAreFinished(t *testing.T) {
 	for _, c := range toldClients() {
 		t.Run(c.name, func(t *testing.T) {
@@ -190,7 +190,7 @@ func TestTurnsAreFinished(t *testing.T) {
 
 func talkToClaude(r *rig) (args, env []string) {
 	args, env = toldClaude(r, true, anew)
-	args = slices.Delete(args, 1, 2) // -p
+	args = slices.Delete(args, 1, 2) // removes -p
 	return append(args[:len(args)-1], "--permission-mode", "default"), env
 }
 
@@ -286,7 +286,7 @@ func (r *rig) lines(args ...string) string {
 	return output
 }
 
-// awaitList waits until the function is returns true for the newest list; the text what names the awaited list.
+// awaitList waits until the newest list satisfies a condition. An error names the awaited list, given as what.
 func (r *rig) awaitList(what string, is func(todo.Snapshot) bool) {
 	r.t.Helper()
 	r.read(func(ctx context.Context, s board.Store) error {

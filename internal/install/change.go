@@ -59,7 +59,7 @@ func readFile(path string) (file, error) {
 
 const byHand = "`install --print` shows what to write by hand"
 
-// withHint adds byHand to an error about permissions.
+// withHint adds the hint byHand to an error about permissions.
 func withHint(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%w: %s", err, byHand)
@@ -67,7 +67,7 @@ func withHint(err error) error {
 	return err
 }
 
-// wrong puts the path before err. The text of err begins with :LINE:COLUMN: or a colon, and must not quote a value.
+// wrong puts the file's path before an error, whose text begins with :LINE:COLUMN: or a colon and must quote no value.
 func (f file) wrong(err error) error {
 	if err == nil {
 		return nil
@@ -112,7 +112,7 @@ type edit struct {
 	before file
 	root   map[string]any // the parsed content of after
 	after  []byte
-	ours   bool     // the file already had this program
+	ours   bool     // the file already named this program
 	shown  []string // a line for each change
 }
 
@@ -132,8 +132,8 @@ func (o Options) read(path string) (e *edit, err error) {
 
 func (e *edit) isNone() bool { return bytes.Equal(e.before.data, e.after) }
 
-// removes reports whether to remove the file: it is no link, keeps only a version and empty objects and arrays, no
-// comment, and this program probably made it: the new content is empty, or there is no copy of an earlier content.
+// removes reports whether to remove the file. The edit must leave no comment, and only a version, empty objects and
+// arrays. The file must be no link, and probably made by this program: its new content is empty, or it has no copy.
 func (e *edit) removes() bool {
 	f, left := e.before, maps.Clone(e.root)
 	maps.DeleteFunc(left, func(key string, value any) bool {
@@ -161,8 +161,8 @@ var errNotEdited = errors.New(": this is written in a way that cannot be edited 
 // set sets the value at a path, and shows it in the diff.
 func (e *edit) set(value any, path ...any) error { return e.setShown(value, value, path...) }
 
-// setShown sets the value at a path; nil removes the value that is there. In the diff it shows the argument shown,
-// which has no secrets. It returns an error if the parsed result does not have the value.
+// setShown sets the value at a path; nil removes the old value. For the diff it takes another value, without secrets,
+// given as shown. It returns an error if the parsed result does not have the value.
 func (e *edit) setShown(value, shown any, path ...any) error {
 	old := at(e.root, path)
 	if value == nil && old == nil || value != nil && reflect.DeepEqual(old, plainJSON(value)) {

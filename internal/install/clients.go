@@ -24,10 +24,10 @@ type Client struct {
 type hookSetup struct {
 	file       string      // its file of hooks, or its plugin
 	entries    []hookEntry // the hooks; a plugin's entries have only a kind
-	flat       bool        // a hook with its matcher stands in its event's list; else in a group, which has the matcher
+	flat       bool        // an event's list has hooks with matchers; else it has groups of hooks, each with a matcher
 	form       string      // a template of a hook's fields, written as [clients.Setup.Stdio] is; empty for commandForm
 	timeout    int         // when the client stops a hook, in the client's unit
-	version    int         // the version that the file must have; 0 for none
+	version    int         // the number that the file must have as its version; 0 for none
 	statusLine string      // this program's arguments in a status line; empty for none
 	// sidebar is the file of a plugin that draws the list in the client, and sidebars the file that names such
 	// plugins; empty for none.
@@ -133,10 +133,10 @@ func hookSetups() map[string]*hookSetup {
 		},
 		"qwen": {
 			file: clients.QwenFile, timeout: seconds, windows: shell.PowerShell,
-			entries: likeClaudeCode(mirrorHook("PostToolUse", "qwen"), // Edits: the prompt event precedes each request
+			entries: likeClaudeCode(mirrorHook("PostToolUse", "qwen"), // no more Edits: each request has a prompt event
 				hookEntry{Waiting, "Notification", "idle_prompt"}, hookEntry{Waiting, "StopFailure", ""}),
 		},
-		"copilot": { // no Edits: it needs answers of another form; no PermissionRequest: it comes also without question
+		"copilot": { // no Edits: it needs answers of another form; no PermissionRequest: it may come without a question
 			file: "$COPILOT_HOME/hooks/todo-mcp.json|~/.copilot/hooks/todo-mcp.json", timeout: seconds, windows: shell.PowerShell,
 			flat: true, version: 1, form: `type: "command", bash, powershell, timeoutSec`, entries: []hookEntry{
 				mirrorHook("PostToolUse", "copilot"), {event: "SessionStart"}, {event: "SessionEnd"},
@@ -198,7 +198,7 @@ func About(k Kind) string {
 // HookCost tells people what a hook costs.
 const HookCost = "A hook starts a process, for which the client waits some 30 ms."
 
-// ParseKinds returns the kinds in a text: names with commas between them, "all", or "none" (empty, not nil).
+// ParseKinds returns the kinds in a text: names with commas between them, "all" ([Kinds]), or "none" (empty, not nil).
 func ParseKinds(text string) ([]Kind, error) {
 	kinds := []Kind{}
 	for name := range strings.SplitSeq(text, ",") {
@@ -215,8 +215,8 @@ func ParseKinds(text string) ([]Kind, error) {
 	return kinds, nil
 }
 
-// chosen returns the kinds that a client runs if the given kinds are chosen: those of them that it can run, and kinds
-// that these imply. Edits, Waiting and Wake imply Edits and Waiting, since the same hooks say that an agent works and
+// chosen returns the kinds that the client runs if a person chooses kinds: the chosen kinds that it can run, and kinds
+// that they imply. Edits, Waiting and Wake imply Edits and Waiting, since the same hooks say that an agent works and
 // that its turn ended. A kind is also implied if its first hook has a matcher and a chosen hook of its event has none.
 func (s *hookSetup) chosen(kinds []Kind) (all []Kind) {
 	if s == nil {

@@ -238,8 +238,8 @@ func TestHookKinds(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 117: Foreign hooks that post to our address; an unknown kind of hooks → The hooks stay, also after
-// `uninstall`; an error lists the kinds
+// BAD-INPUT 117: Foreign hooks that post to our address; an unknown hook kind → Foreign hooks stay, also after
+// `uninstall`; the kind's error lists the kinds
 func TestNoKinds(t *testing.T) {
 	for _, name := range []string{"mirrors", "all mirror", "mirror,\x1b[2J", "", "none,mirror"} {
 		if kinds, err := install.ParseKinds(name); err == nil || !strings.Contains(err.Error(), "mirror, calls") || strings.Contains(err.Error(), "\x1b") {
@@ -268,9 +268,9 @@ type outcome struct {
 	err   error
 }
 
-// installed installs to a client after it writes the text in before to a file of the client. The first word is the
-// client. The file has servers, with "in hooks" hooks; with "windows" it is as an editor of Windows writes it. Other
-// words describe the machine and set flags of install.
+// installed writes a text, given as before, to a file of a client, then installs to the client. The first word is the
+// client's name. The text goes to the file of servers or, with the word "in hooks", of hooks. The word "windows" gives
+// it a byte order mark and CRLF. Other words describe the machine and set flags of install.
 func installed(t *testing.T, words []string, before string) *outcome {
 	t.Helper()
 	out := &outcome{rig: newRig(t, words[0])}
@@ -341,15 +341,13 @@ func (out *outcome) part(name string) string {
 }
 
 // testdata/cases has many clients' files before and after install. A part whose name contains | is a file before
-// install, with a title, or with "lines" one file in each line; the parts that follow it are the outcomes.
+// install or, with the word "lines", one file in each line. The parts that follow it are the outcomes (BAD-INPUT 94).
 //
 // BAD-INPUT 97: Another server by our name, or a program, package or address whose name contains
 // ours → It stays; our entry is called todo-mcp
 //
 // BAD-INPUT 99: `install` by a program in npx's cache → The entry calls npx; a user's version and
 // arguments stay
-//
-// BAD-INPUT 94
 func TestCases(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join("testdata", "cases", "*.txtar"))
 	if err != nil || len(paths) == 0 {

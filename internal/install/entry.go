@@ -23,8 +23,8 @@ func (c Client) entry(name string, s Server) object {
 	})
 }
 
-// fill makes an object from a form, such as `type: "stdio", command, args?`. A field's value is the JSON after its
-// colon or, without a colon, the field's value in values. A key loses a final ?, and all from a + on.
+// fill makes an object from a form, such as `type: "stdio", command, args?`. The JSON after a colon is the field's
+// value. A field without a colon takes its value from the map values. A key loses a final ?, and all from a + on.
 func fill(form string, values map[string]any) (all object) {
 	for part := range strings.SplitSeq(form, ", ") {
 		key, text, hasValue := strings.Cut(part, ": ")

@@ -78,8 +78,8 @@ func setTOML(data []byte, value any, path []any) ([]byte, error) {
 	return text, cmp.Or(err, wrong)
 }
 
-// besides returns a file as text, without one server or item. The argument which is the server's name or the item's
-// index. If it is nil or newItem, nothing is left out.
+// besides returns a file as text without one server, given by its name, or one item, given by its index. For nil or
+// newItem nothing is left out.
 func besides(root map[string]any, table string, which any) string {
 	servers, isTable := root[table].(map[string]any)
 	items, isArray := root[table].([]any)
@@ -95,7 +95,7 @@ func besides(root map[string]any, table string, which any) string {
 	return fmt.Sprintf("%#v", root) // DeepEqual would find NaN unequal
 }
 
-// tomlOf returns the TOML of the whole server or item at a path once a value is set there; empty if that removes it.
+// tomlOf returns the TOML of the whole server or item at a path after a value is set in it; empty if it is removed.
 func tomlOf(root map[string]any, value any, path []any) (block string, err error) {
 	table := path[0].(string)
 	entry, _ := at(root, path[:2]).(map[string]any)
@@ -121,8 +121,8 @@ func tomlOf(root map[string]any, value any, path []any) (block string, err error
 	return block, err
 }
 
-// cutTOML cuts a server's tables or an item out of a text. The argument which is the server's name or item's index. It
-// returns the text before the first cut, and the rest. Comments and blank lines before another table stay.
+// cutTOML cuts a server's tables, given by its name, or an item, given by its index, out of a text. It returns the text
+// before the first cut, and the rest. Comments and blank lines before another table stay.
 func cutTOML(text, table string, which any) (before, behind string) {
 	var kept [2]strings.Builder
 	at, isCut, lead, n := 0, false, "", 0
@@ -177,7 +177,7 @@ func plugin(host, command string, kinds []Kind) string {
 
 const sidebarCommand = "show --json" // the command whose output the sidebar draws
 
-var kindsLine = regexp.MustCompile(`(?m)^const kinds = .*$`) // in a plugin
+var kindsLine = regexp.MustCompile(`(?m)^const kinds = .*$`) // the line of a plugin with its kinds
 
 // readPlugin returns, for a plugin of ours, a root whose only value is the whole text; nil for another plugin.
 func readPlugin(data []byte) (root map[string]any, err error) {
@@ -189,7 +189,7 @@ func readPlugin(data []byte) (root map[string]any, err error) {
 	return root, nil
 }
 
-// setPlugin returns text as the new content of a plugin; empty if text is nil. It refuses data that is not our plugin.
+// setPlugin returns the new content of a plugin: the given text, or nothing for nil. It refuses data of other plugins.
 func setPlugin(data []byte, text any, _ []any) ([]byte, error) {
 	if root, _ := readPlugin(data); root == nil && len(data) > 0 {
 		return nil, errors.New(": this is another plugin, which stays")

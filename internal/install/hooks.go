@@ -19,7 +19,7 @@ type HookState string
 const (
 	HooksMissing  HookState = "no"
 	HooksThere    HookState = "yes"
-	HooksOutdated HookState = "outdated" // hooks call another program, or some are missing
+	HooksOutdated HookState = "outdated" // install would change the hooks, for example since some are missing
 	HooksPending  HookState = "pending"  // the client runs none before a person trusts them
 )
 
@@ -33,7 +33,7 @@ const (
 	pluginPath    = "the plugin that runs" // the name of a plugin's only value
 	finishFlag    = "--finish"             // for the hook that keeps a turn from ending
 	wakeFlag      = "--wake"               // for the hook that waits while an agent rests
-	serverFlag    = "--server"             // names the server that a hook tells
+	serverFlag    = "--server"             // names the server to which a hook passes events
 )
 
 // hookFile is an edit of a client's file of hooks.
@@ -120,8 +120,8 @@ func (c Client) setSidebar(h hookFile, o Options, comes bool, change *Change) er
 	return cmp.Or(plugin.setShown(text, shown, pluginPath), names.set(name, pluginsKey, slices.Index(all, any(sidebarName))))
 }
 
-// lookForHooks adds the client's hooks to its state. servers is the content of its file of servers, which says
-// which hooks are trusted. An error says why the file of hooks cannot be read.
+// lookForHooks adds the client's hooks to its state. The parsed file of servers, given as servers, says which hooks are
+// trusted. An error says why the file of hooks cannot be read.
 func (c Client) lookForHooks(m Machine, o Options, s *State, servers map[string]any) error {
 	if c.hooks == nil {
 		return nil
@@ -135,7 +135,7 @@ func (c Client) lookForHooks(m Machine, o Options, s *State, servers map[string]
 		return err
 	}
 	for _, p := range places {
-		if s.Name == "" { // without an entry, only hooks name the server, on another machine
+		if s.Name == "" { // no entry: the server is on another machine, and only hooks name it
 			_, h.server, _ = strings.Cut(p.command, " "+serverFlag+" ")
 		}
 	}
@@ -173,7 +173,7 @@ type place struct {
 	command        string
 }
 
-// places returns the hooks or the plugin of this program. If a group has no other hooks, its place is the whole group.
+// places returns where the file has hooks or the plugin of this program. A group of only such hooks is one place.
 func (h hookFile) places() (all []place, err error) {
 	if h.isPlugin() {
 		if h.root[pluginPath] != nil {
@@ -199,7 +199,7 @@ func (h hookFile) places() (all []place, err error) {
 	return all, err
 }
 
-// placesIn returns the hooks of this program in the group at a path; the group as one place if it has no other hooks.
+// placesIn returns the places of this program's hooks in the group at a path: the whole group if it has no others.
 func (h hookFile) placesIn(group any, event string, path ...any) (here []place) {
 	matcher, _ := at(group, []any{"matcher"}).(string)
 	if matcher == "*" { // the same as no matcher
@@ -219,7 +219,7 @@ func (h hookFile) placesIn(group any, event string, path ...any) (here []place) 
 	switch {
 	case len(here) < len(hooks) || len(here) == 0:
 		return here
-	case len(here) > 1: // one hook is enough: an empty command is outdated, so that the group is replaced
+	case len(here) > 1: // one hook is enough: the empty command makes install replace the group
 		here[0].command = ""
 	}
 	here[0].path = path // only our hooks are in the group
@@ -227,7 +227,7 @@ func (h hookFile) placesIn(group any, event string, path ...any) (here []place) 
 }
 
 // install adds the missing hooks of the kinds, replaces outdated ones, removes others, and sets the status line.
-// Without kinds it removes all of these.
+// Without kinds it removes the hooks and the status line.
 func (h hookFile) install(kinds []Kind) error {
 	comes := len(kinds) > 0
 	if comes && h.err != nil {
@@ -270,8 +270,8 @@ func (h hookFile) install(kinds []Kind) error {
 	return cmp.Or(err, h.setStatusLine(comes))
 }
 
-// brief rewrites the last line of shown as the hook's call and its event. If the previous line has the same call, brief
-// adds the event to that line.
+// brief rewrites the last line of the diff as a hook's call and its event. If the line before has the same call, brief
+// adds the event to that line instead.
 func (h hookFile) brief(calls, event string) {
 	last := len(h.shown) - 1
 	if last < 0 { // the change failed

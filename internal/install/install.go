@@ -142,7 +142,7 @@ type serversFile struct {
 }
 
 // open returns the file with the client's servers. Of the possible files it takes the first that has this program, else
-// the first that exists, else the first whose folder exists, else the first. With an error only its path is set.
+// the first that exists, else the first whose folder exists, else the first. After an error only the path is valid.
 func (c Client) open(m Machine, o Options) (serversFile, error) {
 	paths := m.places(c.Files)
 	for _, path := range paths {
@@ -183,7 +183,7 @@ func (c Client) read(m Machine, o Options, path string) (f serversFile, err erro
 
 // isOurs reports whether an entry is for this program: the entry runs the program, or has the address in o, or has one
 // of our names and an address that the program may serve. Other servers use /mcp, too, so an entry of the last kind
-// with other headers or a sign-in must have the usual port.
+// with a sign-in or headers besides [clients.FolderHeader] must have the usual port, 8765.
 func isOurs(m Machine, o Options, name string, entry map[string]any) bool {
 	s := read(entry)
 	if s.URL != "" {
@@ -205,7 +205,7 @@ var servedForm = regexp.MustCompile(`^(?i:https?://(?:127\.0\.0\.1|localhost|\[:
 // runnerForm matches the words before the package in a command of npx, bunx or pnpx (cmd may run it), one word a line.
 var runnerForm = regexp.MustCompile(`^(?:(?:.*[/\\])?cmd(?:\.exe)?\n/c\n)?(?:.*[/\\])?(?:npx|bunx|pnpx)(?:\.cmd|\.exe)?\n(?:-.*\n)*`)
 
-// fromPackage returns the index of the first argument after the package that npx or the like runs; 0 without a runner.
+// fromPackage returns the index of the argument after the package's name in a call of npx or the like; 0 for others.
 func (s Server) fromPackage() int {
 	words := strings.Join(append([]string{s.Command}, s.Args...), "\n")
 	return min(strings.Count(runnerForm.FindString(words), "\n"), len(s.Args))
@@ -265,8 +265,8 @@ func (c Client) Uninstall(m Machine, o Options) (Change, error) {
 	})
 }
 
-// allow adds to a change the setting with which a client runs a server's tools without asking, or its removal if allows
-// points to false; nil keeps the setting. It reports whether the file had the setting.
+// allow sets in a change whether the client runs a server's tools without asking. The choice is given as allows; nil
+// keeps the setting. The result reports whether the file had the setting.
 func (c Client) allow(m Machine, o Options, name string, allows *bool, change *Change) (had bool, err error) {
 	if c.Allow.Path == "" {
 		return false, nil

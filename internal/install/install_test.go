@@ -274,8 +274,8 @@ func TestLinkedFile(t *testing.T) {
 	r.expectCopy(path, "{}\n")
 }
 
-// A file has one copy, which only its owner may read: of the last content without this program, or else of the content
-// before the first change.
+// A changed file has one copy, which only its owner may read. The copy has the last content without this program or, if
+// all contents name this program, the content before the first change.
 func TestBackup(t *testing.T) {
 	r := newRig(t, "claude-code").sample().sampleHooks()
 	path, hooks := r.file(), r.hooksFile()
@@ -316,8 +316,8 @@ func TestNotAFile(t *testing.T) {
 		checktest.Check(t, place(path))
 		r.refused(install.Options{}, name, path)
 	}
-	// A file of 1 MB with many parts (15 MB in the long form of the tests, TODO_LONG) is changed, and little of it is
-	// shown.
+	// A file of 1 MB with many parts (15 MB with TODO_LONG, the long form of the tests) is changed, and the diff is
+	// short.
 	parts := 20_000
 	if os.Getenv("TODO_LONG") != "" {
 		parts = 200_000

@@ -148,7 +148,7 @@ func wrapped(value any, path []any) any {
 	return value
 }
 
-// part has the offsets of a member or item. The byte at comma is the comma after it or, if none is there, a bracket.
+// part has the offsets of a member or item, and of the comma after it; if none follows, of the closing bracket.
 type part struct{ from, to, comma int }
 
 // parts returns the parts of an object or array; none for other values.
@@ -180,7 +180,7 @@ func indentOf(data []byte, at int) (indent string, ownLine bool) {
 
 var firstIndent = regexp.MustCompile(`\n([ \t]+)"`)
 
-// marshal returns a value as JSON on one line or, if lines is true, on several: styled as in data, prefixed by indent.
+// marshal returns a value as JSON on one line or, if lines is true, on several: in data's style, indented by indent.
 func marshal(data []byte, value any, indent string, lines bool) ([]byte, error) {
 	if !lines {
 		return []byte(inLine(value)), nil

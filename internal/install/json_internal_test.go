@@ -104,7 +104,7 @@ func FuzzDocuments(f *testing.F) {
 	})
 }
 
-// keepsBytes reports whether all bytes of text are in the argument in, in the same order.
+// keepsBytes reports whether all bytes of a text are in other bytes, in the same order.
 func keepsBytes(text string, in []byte) bool {
 	for _, b := range in {
 		if text != "" && text[0] == b {

@@ -158,8 +158,8 @@ func (r *rig) expectFiles(want map[string]string) {
 	checktest.Same(r.T, fmt.Sprintf("the files of %s are (-want +got)", r.Client.Name), cmp.Diff(want, r.files()), "")
 }
 
-// install installs to the client, and checks that a second install changes nothing. It returns the diff, and checks
-// that this has no secret.
+// install installs to the client, and checks that a second install changes nothing. It returns the diff, after a check
+// that the diff has no secret.
 func (r *rig) install(o install.Options) (shown string) { r.Helper(); return r.change(r.Install, o) }
 
 func (r *rig) uninstall(o install.Options) (shown string) {
@@ -182,7 +182,7 @@ func (r *rig) change(plan func(install.Machine, install.Options) (install.Change
 	return shown
 }
 
-// refused checks that nothing is installed, and that the error has each text in why and no secret.
+// refused checks that nothing is installed, and that the error has no secret and contains the texts given as why.
 func (r *rig) refused(o install.Options, why ...string) {
 	r.Helper()
 	before := r.files()

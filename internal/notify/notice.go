@@ -27,17 +27,17 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// Notice is a message to a person. As JSON it is the data of a plain webhook's event (docs/operations.md).
+// Notice is a message to a person. Its JSON is the data in the event of a plain webhook (docs/operations.md).
 type Notice struct {
-	ID     string    `json:"-"` // the same in each try to send it
+	ID     string    `json:"-"` // the same in each try to send the notice
 	Time   time.Time `json:"-"`
-	List   string    `json:"list,omitempty"` // its id; empty for a test
+	List   string    `json:"list,omitempty"` // the list's id; empty for a test
 	Event  string    `json:"state"`          // a key of [forms]
 	Client string    `json:"client,omitempty"`
 	Done   int       `json:"done"` // items that are completed or cancelled
 	Failed int       `json:"failed"`
 	Total  int       `json:"total"`
-	URL    string    `json:"url,omitempty"` // of the list's page, or of the panel for a chat; empty when unknown
+	URL    string    `json:"url,omitempty"` // the list's page or, for a chat, the panel; empty when unknown
 	// Title and Text are texts of the list, cut and safe to show; empty without [Config.Texts].
 	Title string `json:"title,omitempty"`
 	Text  string `json:"text,omitempty"`
@@ -63,10 +63,10 @@ var forms = map[string]struct {
 	"test":      {"Notices of todo-mcp arrive here", "bell", 3, 0},
 }
 
-// lines returns a notice's lines below its sentence. The function quote escapes a text of the list for the receiver.
+// lines returns the lines of a notice below its sentence. It passes each text of the list to quote, which escapes it.
 func (n *Notice) lines(quote func(string) string) (lines []string) {
 	line := cmp.Or(n.Client, "An agent")
-	if n.Total > 0 { // else it is a chat without a list
+	if n.Total > 0 { // 0 for a chat without a list
 		line += fmt.Sprintf(": %d of %d done", n.Done, n.Total)
 	}
 	if n.Failed > 0 {
@@ -103,8 +103,8 @@ func slackCode(text string) string {
 // receiver is a kind of service that receives notices.
 type receiver struct {
 	name, title string                            // name stands in addresses, title is shown to people
-	known       []string                          // its addresses begin with one of these, a host and a path
-	body        func(n *Notice, topic string) any // returns the value that is sent as JSON
+	known       []string                          // beginnings of its addresses: a host and a path
+	body        func(n *Notice, topic string) any // returns the value to send as JSON
 }
 
 // receivers are the kinds of receivers. The last kind matches every address that no other matches.
@@ -140,7 +140,7 @@ const webhook = "webhook"
 // Target is an address at which notices are received. It is a secret: anyone who knows it can send there.
 type Target struct {
 	receiver
-	url   string // with the user and password of the address
+	url   string // with user and password
 	host  string
 	topic string // of ntfy
 	key   []byte // signs the events of a plain webhook; nil for none
@@ -199,9 +199,9 @@ var topicForm = regexp.MustCompile(`^[-_0-9A-Za-z]+$`)
 const (
 	// sendTimeout bounds one try to send, including the reading of the answer.
 	sendTimeout = 10 * time.Second
-	// maxTries is how often a notice is sent at most.
+	// maxTries is the highest number of tries to send a notice.
 	maxTries = 4
-	// maxAnswer is how many bytes of an answer's body are read, maxHeader how many bytes its headers may have.
+	// maxAnswer is the number of bytes read from an answer's body, maxHeader the limit for its headers in bytes.
 	maxAnswer, maxHeader = 4 << 10, 16 << 10
 	// maxWaiting is how many notices may wait for one receiver.
 	maxWaiting = 50
@@ -238,7 +238,7 @@ func (s *sender) run(ctx context.Context) {
 	}
 }
 
-// deliver sends a notice. After errors that may pass, it tries again in 2, 8 and 32 seconds: [maxTries] tries in all.
+// deliver sends a notice. After an error that may pass, it retries after 2, 8 and 32 seconds: [maxTries] tries in all.
 func (s *sender) deliver(ctx context.Context, n Notice) error {
 	for try, wait := 1, 2*time.Second; ; try, wait = try+1, 4*wait {
 		passes, err := s.Send(ctx, n)
@@ -249,7 +249,7 @@ func (s *sender) deliver(ctx context.Context, n Notice) error {
 	}
 }
 
-// Send tries once to send a notice. Its error has no secret of the target. passes says whether a retry may succeed.
+// Send tries once to send a notice. Its error contains no secret. passes reports whether a retry may succeed.
 func (t Target) Send(ctx context.Context, n Notice) (passes bool, err error) {
 	body, _ := json.Marshal(t.body(&n, t.topic)) // cannot fail: it has texts, numbers and the present time
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.url, bytes.NewReader(body))

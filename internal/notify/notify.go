@@ -1,7 +1,7 @@
 // Package notify tells a person who is away that a list waits for them, is finished, has failed or was left open. It
 // sends to ntfy, Slack, Discord and plain webhooks.
 //
-// Of all processes on a store, the one that claims a notice in the store sends it, once. The notice is lost if that
+// Of all processes on a store, only the process that claims a notice in the store sends it. The notice is lost if that
 // process ends first, or if the address does not answer. Texts of lists are sent only with [Config.Texts]. Errors and
 // log lines name only the host of an address, since the rest may be a secret.
 package notify
@@ -24,7 +24,7 @@ import (
 
 // Config says what notices are sent, and where.
 type Config struct {
-	Lists   board.Lists // whose states are watched
+	Lists   board.Lists // the lists whose states are watched
 	Targets []Target    // not empty
 	Texts   bool        // notices have texts of the lists
 	Panel   string      // the panel's address, as https://host; empty for unknown
@@ -40,7 +40,7 @@ const (
 	maxLists, recent = 2000, 24 * time.Hour
 	// endTimeout is how long notices are still sent when the process ends.
 	endTimeout = 5 * time.Second
-	// fileTick is how far behind the clock a hook file's time may be. Changes this long before New still cause notices.
+	// fileTick is how far a hook file's time may be behind the clock. Changes this long before New still cause notices.
 	fileTick = 2 * time.Second
 	// maxShown is how many characters of a text of the list a notice has at most.
 	maxShown = 200
@@ -51,10 +51,10 @@ type Notifier struct {
 	Config
 	tracker tracker
 	senders []*sender
-	failing bool // the last look failed, which was logged
+	failing bool // the last look failed, and the log says so
 }
 
-// New returns a notifier, which sends no notices of states that began before it was made.
+// New returns a notifier. States that began before the notifier was made cause no notices.
 func New(c Config) *Notifier {
 	n := &Notifier{Config: c, tracker: tracker{began: time.Now().Add(-fileTick)}}
 	for _, t := range c.Targets {
@@ -63,7 +63,7 @@ func New(c Config) *Notifier {
 	return n
 }
 
-// Run sends notices until ctx ends. Then, for up to [endTimeout], it looks once more and sends the notices that wait.
+// Run sends notices until ctx ends. Then, for up to [endTimeout], it looks once more and sends the queued notices.
 func (n *Notifier) Run(ctx context.Context) {
 	sending, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
@@ -80,7 +80,7 @@ func (n *Notifier) Run(ctx context.Context) {
 	work.Wait()
 }
 
-// watch calls look until ctx ends. It need not follow changes: only a state that lasts a while causes a notice.
+// watch calls look until ctx ends. Polling is enough, because only a state that lasts a while causes a notice.
 func (n *Notifier) watch(ctx context.Context) {
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -126,7 +126,7 @@ func (n *Notifier) read(ctx context.Context, now time.Time) (map[string]*account
 	return groups, err
 }
 
-// tell sends a group's notice, unless a process sent the same one within [sameAfter].
+// tell sends a group's notice unless some process sent a notice of the same state within [sameAfter].
 func (n *Notifier) tell(ctx context.Context, f *account.Group, now time.Time) error {
 	id, state := f.Main.List.ID, f.State()
 	earlier, err := n.Lists.Claim(ctx, f.Main.List, "notice "+string(state), sameAfter)
@@ -144,12 +144,12 @@ func (n *Notifier) tell(ctx context.Context, f *account.Group, now time.Time) er
 	return nil
 }
 
-// notice returns the notice of a group.
+// notice returns a notice of a group's state.
 func (n *Notifier) notice(f *account.Group, now time.Time) Notice {
 	p := f.Progress()
 	out := Notice{ID: board.NewID(), Event: eventOf(f.State()), Time: now,
 		List: f.Main.List.ID, Done: p.Done, Failed: p.Failed, Total: p.Total,
-		Client: clients.Find(account.Client(f.Main)).Title} // empty for an unknown client, whose name could be any text
+		Client: clients.Find(account.Client(f.Main)).Title} // empty for an unknown client, whose name may be any text
 	if out.URL = n.Panel; n.Panel != "" && !f.Main.IsChat() {
 		out.URL += "/lists/" + out.List
 	}
@@ -180,13 +180,13 @@ func textOf(f *account.Group) string {
 const (
 	// sameAfter is the least time between two notices of a list in the same state.
 	sameAfter = 10 * time.Minute
-	// skew is how much the clocks of two processes may differ. A new list with a state older than skew has no notice.
+	// skew is how much the clocks of two processes may differ. A new list whose change is older causes no notice.
 	skew = time.Minute
 )
 
-// tracker decides which lists a person gets notices of, and when. It keeps only the lists that see last got.
+// tracker decides which lists cause a notice, and when. It keeps only the lists of the last call of see.
 type tracker struct {
-	began time.Time         // no notice is sent of a state from before this time
+	began time.Time         // states from before this time cause no notice
 	lists map[string]*track // by the main list's id
 }
 
@@ -199,7 +199,7 @@ type track struct {
 	due     time.Time // when that notice may be sent
 }
 
-// see takes in the states of all groups. A changed state makes a notice pending, unless it is old or a person made it.
+// see records the states of all groups. A changed state makes a notice pending, unless it is old or a person made it.
 func (t *tracker) see(now time.Time, groups map[string]*account.Group) {
 	seen := make(map[string]*track, len(groups))
 	for id, f := range groups {
@@ -210,7 +210,7 @@ func (t *tracker) see(now time.Time, groups map[string]*account.Group) {
 		seen[id] = k
 		state, seq := f.State(), f.Seq()
 		if f.Bare() {
-			state = todo.Away // a state that has no notices
+			state = todo.Away // a state that causes no notice
 		}
 		if state != k.state {
 			form, toldOf := forms[eventOf(state)]
@@ -225,7 +225,7 @@ func (t *tracker) see(now time.Time, groups map[string]*account.Group) {
 	t.lists = seen
 }
 
-// due returns the ids of lists whose notice is to be sent now. If the process ends (end), an ended list need not wait.
+// due returns the ids of lists whose notice is to be sent now. If end is true, an ended list need not wait.
 func (t *tracker) due(now time.Time, end bool) (ids []string) {
 	for id, k := range t.lists {
 		if k.pending && (!k.due.After(now) || end && k.state.Ended()) {
@@ -235,7 +235,7 @@ func (t *tracker) due(now time.Time, end bool) (ids []string) {
 	return ids
 }
 
-// told notes when a process sent a list's notice. If that was before the state began, our notice stays pending.
+// told records when a process sent a list's notice. Ours stays pending if the state began more than [skew] later.
 func (t *tracker) told(id string, at time.Time) {
 	k := t.lists[id]
 	k.due, k.pending = at.Add(sameAfter), at.Before(k.since.Add(-skew))

@@ -31,8 +31,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
-// desk is several processes on one store, each with a notifier whose notices are only recorded, under the clock of
-// synctest.
+// desk simulates several processes on one store, under the clock of synctest. The notifier of each process only records
+// its notices.
 type desk struct {
 	*testing.T
 	boards []*board.Board
@@ -108,7 +108,7 @@ func chat(key string) board.Conversation {
 	return board.Conversation{Key: key, Client: "claude-code", Lasts: time.Hour}
 }
 
-// agent writes a list through a process (by its number), in the chat with a key. The list has one item for each status.
+// agent writes a list through a process, given by number, in the chat with a key. The list has an item for each status.
 func (d *desk) agent(process int, key string, statuses ...string) {
 	d.Helper()
 	checktest.Must(d.boards[process].As(d.whose).Apply(d.Context(), board.Write{
@@ -124,7 +124,7 @@ func (d *desk) agent(process int, key string, statuses ...string) {
 }
 
 // Three processes on one store send one notice of each event, whichever process the event reaches: an agent asks, an
-// agent goes away, a list is finished.
+// agent goes away, or a list is finished.
 func TestEachNoticeOnce(t *testing.T) {
 	atDesk(t, 3, func(d *desk) {
 		d.agent(0, "a", "completed", "in_progress")
@@ -141,8 +141,8 @@ func TestEachNoticeOnce(t *testing.T) {
 	})
 }
 
-// Lists are read every five seconds, whether none changes or many do. If the store fails, the log says so once, and a
-// list that finished meanwhile causes its notice afterwards.
+// Lists are read every five seconds, whether no list changes or many do. If the store fails, the log says so once, and
+// a list that finished meanwhile causes its notice afterwards.
 func TestLooksAtRest(t *testing.T) {
 	atDesk(t, 1, func(d *desk) {
 		looks := func(wait time.Duration) int32 {
@@ -192,7 +192,7 @@ func TestManyNotices(t *testing.T) {
 }
 
 // A list causes a notice once it has been in a state for a while, and another notice of that state only after
-// [sameAfter]. A state that began before the start, or that a person made, causes no notice.
+// [sameAfter]. A state causes no notice if it began before the start or a person made it.
 func TestTracker(t *testing.T) {
 	for name, c := range map[string]struct{ stands, told string }{
 		"waits":                      {"0s working, 10s waiting", "25s waiting"},
@@ -220,7 +220,7 @@ func TestTracker(t *testing.T) {
 	}
 }
 
-// A notice that another process sent before a list's state began delays ours; a notice sent since then replaces ours. A
+// A notice that another process sent before a list's state began delays ours; a notice sent later replaces ours. A
 // state that begins between the start and the first look causes a notice, though it is the first state seen.
 func TestDue(t *testing.T) {
 	began := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
@@ -250,7 +250,7 @@ func dueOf(tr *tracker) (due time.Time) {
 	return due
 }
 
-// play gives a tracker the states of a list, second by second, and returns the notices that are sent, with their times.
+// play gives a tracker the states of a list, second by second, and returns the notices sent, with their times.
 func play(t *testing.T, stands string) string {
 	t.Helper()
 	began := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
@@ -281,7 +281,7 @@ func play(t *testing.T, stands string) string {
 	return strings.Join(told, ", ")
 }
 
-// group returns a group of one list, in the state that a step of [play] names; nil for "none".
+// group returns a group of one list in the state that a step of [play] names; nil for "none".
 func group(what string, seq int64, now time.Time) *account.Group {
 	what, person := strings.CutSuffix(what, " by person")
 	what, old := strings.CutPrefix(what, "old ")
@@ -289,7 +289,7 @@ func group(what string, seq int64, now time.Time) *account.Group {
 		return nil
 	}
 	s := todo.Snapshot{List: todo.List{ID: "list"}, Items: []todo.Item{{ID: "1"}}, Updated: now, Seq: seq + 1, Writer: todo.Writer{Person: person}}
-	if strings.HasSuffix(what, "left open") { // no write makes this state
+	if strings.HasSuffix(what, "left open") { // this state comes without a write
 		s.Seq = seq
 	}
 	if old {
@@ -333,7 +333,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// serverOf starts a server for JSON posts that the function read accepts, and sends read's texts to the channel shown.
+// serverOf starts a server that passes each JSON post to read, and sends the text that read returns to a channel.
 func serverOf(t *testing.T, read func(r *http.Request, body []byte) (shown string, err error)) (url string, shown chan string) {
 	shown = make(chan string, 10)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -407,7 +407,7 @@ func readWebhook(r *http.Request, body []byte) (string, error) {
 	return string(body), nil
 }
 
-// hostile is a text with markup for each receiver, controls for a terminal, and a mark that misleads a person's eyes.
+// hostile is a text with markup for each receiver, terminal controls, and a mark that reverses the text shown.
 const hostile = "@everyone <!channel> <@U1> *b* `c` [x](https://evil.example) & \x1b[2J\u202e"
 
 // BAD-INPUT 122: Titles, questions and clients' names with markup, mentions, links and controls → Not sent; with
@@ -456,8 +456,8 @@ func waiting() *account.Group {
 	return &account.Group{Main: s, States: map[string]todo.Standing{"list": {State: todo.Waiting, Asks: strings.Repeat("x", 300)}}}
 }
 
-// BAD-INPUT 123: A receiver is slow, endless or failing, redirects, or has another certificate → Four tries of ten
-// seconds and 4 kB, no redirect, no address logged; past fifty, new notices are lost
+// BAD-INPUT 123: A receiver is slow, endless or failing, redirects, or has a bad certificate → Four tries of ten
+// seconds and 4 kB, no redirect, no address logged; past fifty, notices are lost
 func TestReceiversThatFail(t *testing.T) {
 	var tries, elsewhere atomic.Int32
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
@@ -479,7 +479,7 @@ func TestReceiversThatFail(t *testing.T) {
 		answer http.HandlerFunc
 		tries  int32
 		want   string
-		once   time.Duration // the timeout of a single try; 0 for as many tries as a sender makes
+		once   time.Duration // see deliver
 	}{
 		"busy once": {answers(http.StatusTooManyRequests, http.StatusOK), 2, "", 0},
 		"refused":   {answers(http.StatusNotFound), 1, "it answers 404", 0},
@@ -524,8 +524,8 @@ func TestReceiversThatFail(t *testing.T) {
 	}
 }
 
-// deliver sends one notice, and returns the log and the time taken. If the timeout once is 0, it makes as many tries as
-// a sender does, else a single try with that timeout.
+// deliver sends one notice, and returns the log and the time taken. If once is 0, it retries as a sender does.
+// Otherwise it makes a single try, and once is the timeout.
 func deliver(t *testing.T, address string, once time.Duration) (logged string, took time.Duration) {
 	t.Helper()
 	target := checktest.Must(Parse(address))(t)

@@ -69,7 +69,7 @@ func id(pid int, start int64) string {
 	return fmt.Sprintf("%s/%d/%d", place(), pid, start)
 }
 
-// IsAlive reports whether the process with an id runs; isKnown is false for an id of another machine, boot or namespace.
+// IsAlive reports whether an id's process runs. isKnown says that the id is valid, of this machine, boot and namespace.
 func IsAlive(id string) (is, isKnown bool) {
 	of, rest, _ := strings.Cut(id, "/")
 	number, start, _ := strings.Cut(rest, "/")

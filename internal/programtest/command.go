@@ -34,9 +34,9 @@ import (
 // command runs a command of the program; [Main] sets it.
 var command func(ctx context.Context, args []string, env app.Env) error
 
-// Main runs the tests of a package. The function run must be cli.Run, which runs a command of the program: this package
-// cannot import cli, which imports packages whose tests import this one. Processes that tests start by the name
-// todo-mcp or TodoWrite call run, too, and exit with the code that exitCode returns.
+// Main runs the tests of a package. The parameter run must be cli.Run, which runs a command of the program: this
+// package cannot import cli, because tests of packages that cli imports import this package. A process that a test
+// starts by the name todo-mcp or TodoWrite also calls run, and exits with the code that exitCode returns.
 func Main(m *testing.M, run func(context.Context, []string, app.Env) error, exitCode func(error) int) {
 	command = run
 	program := func() {
@@ -67,7 +67,7 @@ func (c Call) Run(ctx context.Context, args ...string) (printed string, err erro
 	return out.String(), err
 }
 
-// getenv returns a variable. On Windows the call's XDG_STATE_HOME and HOME stand in for LocalAppData and USERPROFILE.
+// getenv returns a variable. On Windows XDG_STATE_HOME and HOME of the call replace LocalAppData and USERPROFILE.
 func (c Call) getenv(name string) string {
 	switch name {
 	case "LocalAppData":
@@ -89,7 +89,7 @@ func (c Call) print(ctx context.Context, out io.Writer, args ...string) error {
 	return command(ctx, append([]string{"todo-mcp"}, args...), env)
 }
 
-// Try runs a command without environment variables. Its standard input is the text of the parameter in.
+// Try runs a command without environment variables. Its second argument is the command's standard input.
 func Try(t testing.TB, in string, args ...string) (printed string, err error) {
 	return Call{In: strings.NewReader(in)}.Run(t.Context(), args...)
 }
@@ -143,7 +143,7 @@ func (c Call) Serve(t *testing.T, args ...string) *Server {
 	return s
 }
 
-// addressIn returns the first address that a server prints, and discards the rest of its output.
+// addressIn returns the first address in a server's output, and discards the output after it.
 func addressIn(out *bufio.Reader) (url string, err error) {
 	for url == "" {
 		line, err := out.ReadString('\n')
@@ -210,7 +210,7 @@ func Get(t *testing.T, url string, headers ...string) (int, string) {
 	return res.StatusCode, string(body)
 }
 
-// CheckPrintable fails unless an error is safe to print and has at most 4000 bytes.
+// CheckPrintable fails the test unless an error is safe to print and has at most 4000 bytes.
 func CheckPrintable(t *testing.T, err error) {
 	t.Helper()
 	for line := range strings.SplitSeq(err.Error(), "\n") { // each joined error has a line
@@ -223,7 +223,7 @@ func CheckPrintable(t *testing.T, err error) {
 	}
 }
 
-// Certify writes a key, and a certificate for 127.0.0.1 with a serial number.
+// Certify writes a private key, and a certificate for 127.0.0.1 with the given serial number.
 func Certify(t *testing.T, certFile, keyFile string, serial int64) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -25,8 +25,8 @@ type Writer struct {
 	Serial int
 }
 
-// Next returns the tool call of the next write, and the write's id. Most writes replace the whole list; every fourth
-// adds to it.
+// Next returns the tool call of the next write, and the write's id. Every fourth write adds to the list; the others
+// replace the whole list.
 func (w *Writer) Next() (tool, args, write string) {
 	w.Serial++
 	write = fmt.Sprintf("%s-%d", w.Name, w.Serial)
@@ -58,7 +58,7 @@ type Journal struct {
 	Acks []Acknowledged
 }
 
-// Add adds a write and returns how many there are now.
+// Add adds a write and returns the new number of writes.
 func (j *Journal) Add(a Acknowledged) int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -80,10 +80,10 @@ func (j *Journal) Len() int {
 	return len(j.Acks)
 }
 
-// History has, for each revision of each list, how many items of each write the revision has.
+// History has for each revision of each list, by write, how many items of the write the revision has.
 type History map[string][]map[string]int
 
-// Export reads the whole history of store, a value of --store, with the command export, run in dir by a given user.
+// Export reads the whole history of a store, given as for --store. It runs the command export in dir as a given user.
 func Export(program, dir string, as *User, store string) (History, error) {
 	cmd := exec.Command(program, "export", "--store", store)
 	cmd.Dir, cmd.Env = dir, []string{"HOME=" + dir}
@@ -124,7 +124,7 @@ func readHistory(in io.Reader) (History, error) {
 	}
 }
 
-// Lost returns the acknowledged writes that are not in the revision that their answer named.
+// Lost returns the acknowledged writes that are missing in the revision that the answer named.
 func (h History) Lost(acks []Acknowledged) (lost []Acknowledged) {
 	for _, a := range acks {
 		if a.Revision < 1 || int64(len(h[a.List])) < a.Revision || h[a.List][a.Revision-1][a.Write] != Parts {
@@ -134,7 +134,7 @@ func (h History) Lost(acks []Acknowledged) (lost []Acknowledged) {
 	return lost
 }
 
-// Torn returns the writes of which a revision has some items and not all.
+// Torn describes each write of which a revision has some items but not all.
 func (h History) Torn() (torn []string) {
 	for list, revisions := range h {
 		for i, writes := range revisions {
@@ -148,7 +148,7 @@ func (h History) Torn() (torn []string) {
 	return torn
 }
 
-// Made returns how often a write was made: how many revisions have it though the list's revision before has not.
+// Made returns how often a write was made: in how many revisions it is new, compared with the list's previous revision.
 func (h History) Made(write string) (n int) {
 	for _, revisions := range h {
 		for i, writes := range revisions {
@@ -160,7 +160,7 @@ func (h History) Made(write string) (n int) {
 	return n
 }
 
-// Check fails a test if an acknowledged write is lost or any write is there in part. It returns how many are lost.
+// Check fails a test if an acknowledged write is lost or any write is stored in part. It returns how many are lost.
 func (h History) Check(t testing.TB, acks []Acknowledged) (lost int) {
 	t.Helper()
 	if lost := h.Lost(acks); len(lost) > 0 {

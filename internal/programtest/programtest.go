@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// Run builds the program, sets *program to its path, runs the tests, prints the report that they filled, and returns
-// the code to exit with.
+// Run builds the program, sets *program to its path, runs the tests, prints the report that the tests filled, and
+// returns the exit code.
 func Run(m *testing.M, program *string, report *Table) (code int) {
 	dir, err := os.MkdirTemp("", "todo-mcp-program-")
 	if err == nil {
@@ -48,9 +48,9 @@ func Build(t testing.TB) (program string) {
 	return program
 }
 
-// build builds the program and links it at a path in dir (program). All test packages share one built file, which the
-// go command leaves as it is while no source changes. If TODO_PROGRAM is set, it is the path of a program to link
-// instead, as in .ci/windows.
+// build builds the program and links it at program, a path in dir. All test packages share one built file, which the go
+// command does not rebuild while no source changes. TODO_PROGRAM may name another program to link instead, as in
+// .ci/windows.
 func build(dir, program string) error {
 	// Tests may run the program as another user.
 	if err := os.Chmod(dir, 0o755); err != nil {
@@ -82,7 +82,7 @@ func build(dir, program string) error {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the program: %w\n%s", err, out)
 	}
-	// A link, not a copy: a file that this process had open for writing could not be run for a moment.
+	// A link, not a copy: for a moment nobody could run a file that this process had open for writing.
 	return os.Link(built, program)
 }
 
@@ -93,7 +93,7 @@ type Process struct {
 	Out   *bufio.Reader
 	Log   *Log // its standard error
 	Ended chan struct{}
-	err   error // of Wait; read it after Ended is closed
+	err   error // the result of Wait; read it after Ended is closed
 }
 
 // Log keeps what a process writes to standard error.
@@ -157,8 +157,8 @@ func (p *Process) Kill() {
 	<-p.Ended
 }
 
-// Memory returns a value of the process's status in bytes: VmRSS is its memory, VmHWM the most that it had, and RssAnon
-// the part of its memory that no file backs.
+// Memory returns a value of the process's /proc status in bytes: VmRSS is its memory, VmHWM the highest VmRSS so far,
+// and RssAnon the part of its memory that no file backs.
 func (p *Process) Memory(what string) (int, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Cmd.Process.Pid))
 	if err != nil {
@@ -175,7 +175,7 @@ func (p *Process) Memory(what string) (int, error) {
 // Terminate asks the process to end, as an operator does.
 func (p *Process) Terminate() error { return p.Cmd.Process.Signal(syscall.SIGTERM) }
 
-// Wait waits until the process has ended by itself and returns its error, or an error after the time atMost.
+// Wait waits until the process has ended by itself and returns its error. After atMost it returns another error.
 func (p *Process) Wait(atMost time.Duration) error {
 	select {
 	case <-p.Ended:
@@ -196,7 +196,7 @@ func (p *Process) URL() (url string, err error) {
 	return url, err
 }
 
-// Await polls isSo until it is true, for a condition that sends no signal. It fails the test after 30 seconds.
+// Await calls isSo again and again until it returns true. After 30 seconds it fails the test.
 func Await(t testing.TB, what string, isSo func() bool) {
 	t.Helper()
 	late, look := time.After(30*time.Second), time.NewTicker(5*time.Millisecond)

@@ -14,7 +14,7 @@ import (
 // Long reports whether the long form of the tests runs (TODO_LONG).
 func Long() bool { return os.Getenv("TODO_LONG") != "" }
 
-// Size returns whenLong in the long form of the tests, and short in the short form.
+// Size returns its second argument in the long form of the tests, and its first in the short form.
 func Size(short, whenLong int) int {
 	if Long() {
 		return whenLong
@@ -29,8 +29,8 @@ type Row struct {
 	Notes               string
 }
 
-// NotRun is the beginning of Row.Tried for a fault that this machine cannot cause. Its test passes, but the table says
-// that it was not run.
+// NotRun begins Row.Tried for a fault that this machine cannot cause. The fault's test passes, but the table says that
+// it was not run.
 const NotRun = "NOT RUN: "
 
 func (r Row) cells() []string {

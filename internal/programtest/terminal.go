@@ -24,8 +24,8 @@ type Terminal struct {
 	Columns uint16   // 120 if it is 0
 }
 
-// Run runs the program until it ends and returns its exit status and everything that it showed on the terminal. The
-// steps are by turns a text that the program must show, and a text that the person then types.
+// Run runs the program until it ends, and returns its exit status and everything that it showed on the terminal. Steps
+// alternate between a text that the program must show and a text that the person then types.
 func (p Terminal) Run(t *testing.T, args []string, steps ...string) (status int, seen string) {
 	t.Helper()
 	path, err := exec.LookPath("todo-mcp")
@@ -40,8 +40,8 @@ func (p Terminal) Run(t *testing.T, args []string, steps ...string) (status int,
 	if err := pty.Setsize(term, &pty.Winsize{Rows: 24, Cols: cmp.Or(p.Columns, 120)}); err != nil {
 		t.Fatal(err)
 	}
-	// On Ctrl-C the kernel first signals the program and then empties the terminal's buffers, which may hold the
-	// program's answer already. noflsh keeps them.
+	// On Ctrl-C the kernel signals the program and then empties the terminal's buffers, which may already hold the
+	// program's answer. With noflsh it keeps them.
 	noflsh := exec.Command("stty", "noflsh")
 	noflsh.Stdin = tty
 	if out, err := noflsh.CombinedOutput(); err != nil {

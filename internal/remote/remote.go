@@ -30,10 +30,10 @@ import (
 
 const (
 	maxSilence     = 10 * time.Second // a stream without a line for this long is lost; the server writes one every 4 s
-	requestTimeout = 30 * time.Second // of a request for a document, and for the response headers of a stream
+	requestTimeout = 30 * time.Second // of a request with its answer; only a stream has maxSilence instead
 	maxLists       = 2000             // once this many lists are read, no further page is read
-	maxResponse    = 64 << 20         // bytes of a response; 2000 lists of fifty short items need a quarter
-	maxEvent       = 8 << 20          // bytes of a stream's line; the largest list, wholly escaped, needs 1.5 MB
+	maxResponse    = 64 << 20         // bytes of a response; 2000 lists of fifty short items need 16 MB
+	maxEvent       = 8 << 20          // bytes of a stream's line; the largest list, all escaped, needs 1.5 MB
 )
 
 // Client reads and edits one server's lists, and passes hook events to the server. It is safe for concurrent use.
@@ -57,7 +57,7 @@ func New(server, token string) (*Client, error) {
 	base = &url.URL{Scheme: base.Scheme, User: base.User, Host: base.Host, Path: base.Path}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.ResponseHeaderTimeout = requestTimeout
-	// HTTP/2 is off: the next try would reuse a dead connection.
+	// HTTP/2 is off: over HTTP/2 the next try would reuse a dead connection.
 	transport.ForceAttemptHTTP2 = false
 	transport.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -68,7 +68,7 @@ func New(server, token string) (*Client, error) {
 // Where returns the server's address for display, without the password.
 func (c *Client) Where() string { return render.Safe(c.base.Redacted()) }
 
-// Standings returns the states of all open lists; it ignores the snapshots.
+// Standings returns the states of all open lists and ignores its second argument.
 func (c *Client) Standings(ctx context.Context, _ []todo.Snapshot) (states []account.ListState, err error) {
 	_, err = c.call(ctx, "api/states", nil, &states)
 	return states, err
@@ -86,8 +86,8 @@ func (c *Client) Edit(ctx context.Context, list string, e todo.Edit) (board.Outc
 	return board.Outcome{After: d.Snapshot(), Changed: d.Changed}, nil
 }
 
-// Hook passes on the event of a hook, JSON of at most [todo.MaxRequest] bytes, and returns the answer for the host. If
-// finish is true, the answer may keep the host's turn from ending.
+// Hook sends a hook's event, JSON of at most [todo.MaxRequest] bytes, to the server, and returns the answer for the
+// host. If finish is true, the answer may keep the host's turn from ending.
 func (c *Client) Hook(ctx context.Context, event json.RawMessage, finish bool) (answer json.RawMessage, err error) {
 	path := "hook"
 	if finish {
@@ -123,8 +123,8 @@ func (c *Client) snapshots(ctx context.Context, path string, limit int) (all []t
 	}
 }
 
-// call posts body as JSON, or gets the path if body is nil, and parses the response into out. It returns the query of
-// the next page, such as "?after=25"; empty for the last page.
+// call posts body as JSON, or makes a GET request if body is nil, and parses the response into out. It returns the
+// query of the next page, such as "?after=25"; empty for the last page.
 func (c *Client) call(ctx context.Context, path string, body, out any) (next string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -151,7 +151,7 @@ func (c *Client) call(ctx context.Context, path string, body, out any) (next str
 	return next, nil
 }
 
-// send requests a path, by POST if body is not nil. Any status but 200 is a [*refused]. The caller closes the body.
+// send requests a path, by POST unless body is nil. Any status but 200 is a [*refused]. The caller closes the body.
 func (c *Client) send(ctx context.Context, path string, header http.Header, body []byte) (*http.Response, error) {
 	path, query, _ := strings.Cut(path, "?")
 	u, method := c.base.JoinPath(path), http.MethodGet
@@ -217,8 +217,8 @@ func (r *refused) Error() string {
 	return fmt.Sprintf("the server answers %d: %s", r.status, text)
 }
 
-// isPermanent reports whether a retry is pointless: access is refused, or the answer is not a todo-mcp server's. A
-// client that was connected retries after other wrong answers: a proxy may send them while the server restarts.
+// isPermanent reports whether a retry is pointless: access is refused, or a client never yet connected gets an answer
+// that is not a todo-mcp server's. A proxy may give a connected client such an answer while the server restarts.
 func isPermanent(err error, connected bool) bool {
 	r, isRefused := errors.AsType[*refused](err)
 	switch {
@@ -230,7 +230,7 @@ func isPermanent(err error, connected bool) bool {
 	return !connected && r.status < 500 && r.status != http.StatusTooManyRequests && r.status != http.StatusRequestTimeout
 }
 
-// Follow calls show with all lists (all is true), then with each list that changes. When the connection breaks it
+// Follow first calls show with all lists and true, then with each changed list and false. After a broken connection it
 // calls lost, waits, reconnects and begins again. It returns ctx's error, or an error that a retry cannot mend.
 func (c *Client) Follow(ctx context.Context, show func(lists []todo.Snapshot, all bool), lost func(error)) error {
 	defer c.http.CloseIdleConnections()
@@ -252,7 +252,7 @@ func (c *Client) Follow(ctx context.Context, show func(lists []todo.Snapshot, al
 	}
 }
 
-// followOnce reads all lists, then follows changes until the connection ends. It returns the cause of that, never nil.
+// followOnce reads all lists, then follows changes until the connection ends. It returns why, never nil.
 func (c *Client) followOnce(ctx context.Context, show func([]todo.Snapshot, bool)) error {
 	lists, err := c.snapshots(ctx, "api/lists", maxLists)
 	if err != nil {
@@ -289,7 +289,7 @@ var (
 	errEnded  = errors.New("the server ended the stream")
 )
 
-// readEvents calls the function data with each event's data, one line, and alive at each line. It never returns nil.
+// readEvents calls alive for each line of the stream, and data with the data line of each event. It never returns nil.
 func readEvents(in io.Reader, alive func(), data func([]byte)) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxEvent)

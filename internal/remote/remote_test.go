@@ -30,7 +30,7 @@ func writeItems(t *testing.T, lists board.Lists, name string, texts ...string) s
 	return servertest.Apply(t, lists, w, func(d *todo.Draft) { d.Append(texts...) }).List.ID
 }
 
-// follow runs c.Follow until the test ends. next returns the next callback as text, or "ended: " and Follow's error.
+// follow runs c.Follow until the test ends. next returns the next callback as text; at the end "ended: " and an error.
 func follow(t *testing.T, c *Client) (next func() string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -76,7 +76,7 @@ func newClient(t *testing.T, url, token string) *Client {
 	return c
 }
 
-// Follow reports changes of a real server, and after a reconnection the changes made while it was disconnected.
+// Follow reports changes of a real server and, after a reconnection, the changes made in between.
 func TestFollow(t *testing.T) {
 	s := servertest.New(t, nil, nil)
 	lists, ts := s.Board.As(""), servertest.Serve(t, s, nil)
@@ -102,7 +102,7 @@ func TestFollow(t *testing.T) {
 	checktest.Fails(t, "History accepted an id that no list has", checktest.Err(c.History(t.Context(), "../../livez")))
 }
 
-// serve starts a server with the handlers lists and events, and returns its address.
+// serve starts a server with these handlers for lists and for events, and returns its address.
 func serve(t *testing.T, lists, events http.HandlerFunc) string {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -124,8 +124,8 @@ func untilLost(t *testing.T, c *Client) (reason error) {
 
 const document = `{"list":"x","name":"x","revision":%d,"seq":%d,"items":[]}`
 
-// All pages of the lists are read. A change after the lists are read and before the stream opens is not missed: the
-// stream resumes after the highest Seq of the lists.
+// Follow reads all pages of the lists. It misses no change between reading the lists and opening the stream: the stream
+// resumes after the highest Seq of the lists.
 func TestResumesAfterLists(t *testing.T) {
 	requests := make(chan string, 1)
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -159,7 +159,7 @@ func TestSilentServerIsLost(t *testing.T) {
 	}
 }
 
-// A permanent refusal ends Follow with an error that says what to do; a temporary one is retried.
+// A permanent refusal ends Follow with an error that says why or what to do; after a temporary one Follow retries.
 func TestRefusals(t *testing.T) {
 	for _, a := range []struct {
 		status     int
@@ -186,7 +186,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// The token is not sent to the target of a redirect: nothing is sent to the target, and the error names it.
+// Nothing is sent to the target of a redirect, not even the token, and the error names the target.
 //
 // BAD-INPUT 119: The server of `watch --server` redirects, or answers without end → The target gets nothing, and is
 // named; answers have at most 64 MB, events 8 MB
@@ -231,7 +231,7 @@ func TestRefusalsAfterConnecting(t *testing.T) {
 		w.WriteHeader(answers[n].status)
 		io.WriteString(w, answers[n].body)
 		n++
-	}, func(http.ResponseWriter, *http.Request) {}), "")) // an empty stream
+	}, func(http.ResponseWriter, *http.Request) {}), "")) // the stream ends at once
 	expect(t, next, "all", "lost", "lost", "lost", "lost", "all", "lost")
 	checktest.Has(t, "the end", next(), "another token")
 }
@@ -264,8 +264,8 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// Whatever a server sends, readEvents reads the same events from single bytes as from the whole stream. The events have
-// no more bytes than the stream, and the end of the stream is an error.
+// Whatever a server sends, readEvents reads the same events from single bytes as from the whole stream. The events
+// together have no more bytes than the stream, and readEvents returns errEnded.
 func FuzzEvents(f *testing.F) {
 	for _, stream := range []string{
 		"retry: 1000\n\nid: 7\nevent: list:update\ndata: {\"list\":\"a\",\"items\":[]}\n\n: alive\n\n", "data:a\n\ndata: b\n\n", "data: a\r\n\r\ndata\n\n", "data: cut off",
@@ -295,7 +295,7 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// The error of a server's refusal is safe to print, and short, whatever the server says.
+// Whatever a server says in a refusal, the error is safe to print and has at most 40 kB.
 func FuzzRefusal(f *testing.F) {
 	f.Add(404, "application/json", `{"error":"\u001b[2J\u202e"}`)
 	f.Add(403, "text/plain; charset=utf-8", "\x1b]0;x\a no\r\n")

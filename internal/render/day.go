@@ -70,7 +70,7 @@ func dayTally(t account.Tally) string {
 }
 
 // PullRequest writes a main list and the lists of its sub-agents as the description of a pull request, in Markdown:
-// each list's title and items, with the time that an item took, then a tally. worked is the agents' working time; or 0.
+// each list's title and items, with the time that an item took, then a tally, with working time unless worked is 0.
 func PullRequest(lists []todo.Snapshot, worked time.Duration) string {
 	var b strings.Builder
 	total := account.Tally{Worked: int64(worked / time.Second)}

@@ -20,7 +20,7 @@ import (
 //	+ added text
 //	- removed text
 //
-// After "~" comes a [Change]; after an added text, its status unless pending. others are lists for [PutAway].
+// A "~" line has a [Change]. A "+" line also has the status, unless pending. [PutAway] takes a title from others.
 func Diff(before, after todo.Snapshot, others ...todo.Snapshot) (lines []string) {
 	lines = Besides(before, after, others...)
 	for _, d := range todo.Diff(before, after) {
@@ -75,7 +75,7 @@ func Change(d todo.Difference, s todo.Snapshot) string {
 }
 
 // What says how an item changed, safe to display: "added", "removed", "moved to 2", "pending → completed (why)",
-// "reworded". Of several changes it names only one, and "reworded" only if nothing else of these changed. s is the list
+// "reworded". It names only one change: a new text only if status, reason, notes and details stayed. s is the list
 // after the change.
 func What(d todo.Difference, s todo.Snapshot) string {
 	before, after := d.Before, d.After
@@ -101,7 +101,7 @@ func What(d todo.Difference, s todo.Snapshot) string {
 }
 
 // Revision returns a revision's head line for a history, as "revision 2  2026-11-29 17:03:54  Claude Code TodoWrite",
-// and a line for each change. before is the previous revision, edits has the fates of people's edits (for the head),
+// and a line for each change. before is the previous revision, edits says what became of people's edits (for the head),
 // and others are as in [Diff].
 func Revision(before, r todo.Snapshot, edits account.Edits, zone *time.Location, others ...todo.Snapshot) (head string, changes []string) {
 	by, fate := Writer(r.Writer, Client(cmp.Or(r.Writer.Client, account.Client(r))), "you"), ""

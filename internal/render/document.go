@@ -20,7 +20,7 @@ type ListDocument struct {
 	Branch       string          `json:"branch,omitempty"` // of the workspace when the list began
 	Revision     int64           `json:"revision"`
 	Updated      time.Time       `json:"updated,omitzero"`      // RFC 3339, UTC
-	Worked       time.Time       `json:"worked,omitzero"`       // an agent's last write, if this revision is a person's
+	Worked       time.Time       `json:"worked,omitzero"`       // agent's last write, if a person wrote this revision
 	Client       string          `json:"client,omitempty"`      // the client whose agent works on the list
 	Writer       string          `json:"writer,omitempty"`      // the client that wrote this revision, if not Client
 	Variant      string          `json:"variant,omitempty"`     // the tool that wrote this revision
@@ -77,7 +77,7 @@ func shown(i todo.Item) todo.Item {
 	return i
 }
 
-// Snapshot reverses [Document]. Omitted fields are zero, but Worked is then Updated, Owner is Has, and Items is empty.
+// Snapshot reverses [Document]. Omitted fields are zero, but Worked is set to Updated, Owner to Has, and Items to [].
 func (d ListDocument) Snapshot() todo.Snapshot {
 	s := todo.Snapshot{
 		List:     todo.List{ID: d.List, Name: d.Name, Parent: d.Parent, Agent: d.Agent, Workspace: d.Workspace, Branch: d.Branch, Mirrored: d.Mirrored, Client: d.Client},

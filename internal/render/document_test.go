@@ -42,7 +42,7 @@ func fill(v reflect.Value, n *int) {
 	}
 }
 
-// A document as JSON keeps every field of a snapshot and its items, also fields that are yet to come, except fields
+// A document as JSON keeps every field of a snapshot and its items, including fields added in future, except fields
 // that only the server needs. Exports keep the server's fields, too: TestExportKeepsHands.
 func TestDocumentKeepsEveryField(t *testing.T) {
 	var want todo.Snapshot
@@ -61,7 +61,7 @@ func TestDocumentKeepsEveryField(t *testing.T) {
 	checktest.Same(t, "-want +got", cmp.Diff(want, d.Snapshot()), "")
 }
 
-// A document has Worked only if a person wrote the revision. Any other document is read back with Updated as Worked.
+// A document has Worked only if a person wrote the revision; else reading it back sets Worked to Updated.
 func TestDocumentWorked(t *testing.T) {
 	at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	for _, person := range []bool{false, true} {
@@ -96,7 +96,7 @@ func TestResumeCommand(t *testing.T) {
 }
 
 // BAD-INPUT 125: A folder or a chat's id with quotes, `$(…)`, a dash, line ends, in a command to
-// copy → One word for the shell; with controls no command
+// copy → One shell word; with control characters no command
 func TestResumeCommandIsQuoted(t *testing.T) {
 	parent := t.TempDir()
 	for _, name := range []string{"a b", "it's", `"x"`, "$(touch hit)", "`touch hit`", "a;touch hit", "-x", "a&&b", "ünï", `back\slash`} {

@@ -25,8 +25,8 @@ const (
 	shortID    = 8
 )
 
-// Lists returns a table with a row for each list, at most width cells wide (0 or less: no limit). found has, by list
-// id, the text that a search found. A replaced list's row names its successor: by title if that is in snaps or others.
+// Lists returns a table with a row for each list, at most width cells wide (0 or less: no limit). found maps list ids
+// to search results. A replaced list's row names its successor: by title if that is in snaps or others.
 func Lists(snaps []todo.Snapshot, states map[string]todo.Standing, found map[string]todo.Said, now time.Time, width int, others ...todo.Snapshot) string {
 	if len(snaps) == 0 {
 		return "No lists\n"
@@ -72,7 +72,7 @@ func Lapsed(n int) string {
 	return Some(n, "list that nobody touched for two weeks was archived", "lists that nobody touched for two weeks were archived")
 }
 
-// Question returns a group's question to a person, else its first blocked item, safe to display; empty for neither.
+// Question returns a group's question to a person, else its first blocked item, safe to display; else empty.
 func Question(f account.Group) string {
 	if _, asks, ok := f.Asks(); ok {
 		return Safe(asks)
@@ -104,8 +104,8 @@ func StateWord(s todo.Snapshot, state todo.State) string {
 // ShortID returns the beginning of a list's id, which commands accept.
 func ShortID(id string) string { return Safe(id[:min(shortID, len(id))]) }
 
-// Standing returns a line on a group: its state, the question (parameter asks), the list that replaced its main list
-// ([PutAway]), its [account.Group.Since], place, client. A group without items and agent has no state but "archived".
+// Standing returns a line on a group: its state (only "archived" if the group is [account.Group.Bare]), the question
+// (parameter asks), the list that replaced its main list ([PutAway]), its [account.Group.Since], place, client.
 func Standing(f account.Group, asks string, now time.Time, lists ...todo.Snapshot) string {
 	s := f.Main
 	word := StateWord(s, f.State())

@@ -20,8 +20,8 @@ import (
 // LaterMarker marks an item that waits for the end of the agent's turn.
 const LaterMarker = "[+]"
 
-// Plain formats a list as lines: its [Heading], the lines of the parameter under, which must be safe, and for each item
-// a line ("[x] #1 text") and its details. With colour, for terminals, it has ANSI colours, and "✓" in place of "[x]".
+// Plain formats a list as lines: its [Heading], the lines given as under, which must be safe, and for each item a line
+// ("[x] #1 text") and its details. With colour, for terminals, it has ANSI colours, and "✓" in place of "[x]".
 func Plain(s todo.Snapshot, colour bool, under ...string) string {
 	var b strings.Builder
 	b.WriteString(Heading(s, Safe(s.Title())) + "\n")
@@ -72,9 +72,9 @@ var looks = map[todo.Status]look{
 	todo.Cancelled:  {"[-]", "⊘", "9;90"}, // grey, struck
 }
 
-// StatusLine summarizes a list in one line: its counts, then its agent's question or, if asks is empty, the item of
-// [todo.Snapshot.At]: "3/7 Writing tests", "7/7 done", "6/7 done, 1 failed". For a chat without a list it returns the
-// question or else the title, for an empty list "". Cancelled items do not count.
+// StatusLine summarizes a list in one line: its counts, then its agent's question (asks) or, if that is empty, the item
+// of [todo.Snapshot.At]: "3/7 Writing tests", "7/7 done", "6/7 done, 1 failed". For a chat without a list it returns
+// the question, else the title; for an empty list, "". Cancelled items do not count.
 func StatusLine(s todo.Snapshot, asks string) string {
 	if s.IsChat() {
 		return cmp.Or(question(asks), Safe(s.Title()))

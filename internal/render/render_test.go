@@ -260,9 +260,9 @@ func TestNamed(t *testing.T) {
 		{"fix the flaky test", "kkkkbbbb", true},
 		{"FIX THE PARSER", "mmmmmmmm qqqqqqqq", true},
 		{`red\x1b[31m\u202e`, "pppppppp", true}, // as it is shown
-		{"kkkk", "nnnnnnnn", true},              // a whole title before the beginning of an id
+		{"kkkk", "nnnnnnnn", true},              // a whole title beats the beginning of an id
 		{"kkkkb", "kkkkbbbb", true},
-		{"mmm", "", false}, // too little of an id
+		{"mmm", "", false}, // too short for an id
 		{"Move Check", "kkkkaaaa", false},
 		{"Move Checkout to…", "kkkkaaaa", false},
 		{"Fix the", "kkkkbbbb mmmmmmmm qqqqqqqq", false},
@@ -500,8 +500,8 @@ func TestBoxWidths(t *testing.T) {
 	}
 }
 
-// A text that is too long is cut to make room for the note after it, down to half the width. The dots that Box
-// adds to an active text replace the text's own dots, and are cut off with its end.
+// A text that is too long is cut to make room for the note after it, down to half the width. Box ends an active text in
+// three dots instead of the text's own or, if it is cut, in "…".
 func TestBoxCuts(t *testing.T) {
 	long := strings.Repeat("long ", 10)
 	s := list(item(todo.Blocked, long), item(todo.InProgress, long), item(todo.InProgress, "Waiting…"),

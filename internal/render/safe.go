@@ -12,9 +12,9 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// Safe replaces control characters, bidirectional controls, invisible characters, line separators and invalid bytes
-// by Go escapes (`\x1b`, `\u202e`). It keeps invisible ones that shape honest text: joiners inside words and emoji,
-// variation selectors after characters that they can vary, skin tones, and flags made of tags.
+// Safe replaces control characters, bidirectional controls, invisible characters, line separators and invalid bytes by
+// Go escapes (`\x1b`, `\u202e`). It keeps invisible characters that ordinary text needs: joiners inside words and
+// emoji, variation selectors after characters that they can vary, skin tones, and flags made of tags.
 //
 // The result is one line of valid UTF-8; Safe does not change it again. Backslashes are not escaped, so the result
 // cannot be parsed.

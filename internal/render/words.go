@@ -18,7 +18,7 @@ type Agent struct {
 	Glyph string // the id of its icon; "agent" for most
 }
 
-// Writer names a revision's writer: "AGENT for USER", for a person "USER"; without a user, "AGENT" or the value of you.
+// Writer names a revision's writer: "AGENT for USER" or "AGENT"; for a person "USER" or else the parameter you.
 func Writer(w todo.Writer, agent, you string) string {
 	if w.Person {
 		return cmp.Or(Safe(w.User), you)

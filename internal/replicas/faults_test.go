@@ -71,7 +71,7 @@ func TestRollingRestart(t *testing.T) {
 	}, "--drain", "4") // much longer than askEvery, even if the machine stalls for a second or two
 }
 
-// BAD-INPUT 51: a call that fails as its replica is killed can be repeated, and is applied once.
+// BAD-INPUT 51: a call that fails because its replica is killed can be repeated, and is applied once.
 func TestKilledReplicas(t *testing.T) {
 	underLoad(t, func(f *fleet, l *load) {
 		kills := programtest.Size(2, 40)
@@ -91,8 +91,8 @@ func TestKilledReplicas(t *testing.T) {
 
 func ms(d time.Duration) string { return d.Round(time.Millisecond).String() }
 
-// bound is the longest time that a call may take in the tests that take the database away; storeTimeout is the
-// --request-timeout of their servers, in seconds.
+// bound is the longest time that a call may take in tests that take the database away. storeTimeout is the
+// --request-timeout of the servers in these tests, in seconds.
 const (
 	storeTimeout = 2
 	bound        = (storeTimeout + 3) * time.Second
@@ -235,8 +235,8 @@ type database struct {
 	address string
 }
 
-// newDatabase starts a PostgreSQL server for the test, which may stop it. Its commits are as durable as in production.
-// A deadlock in its log fails the test.
+// newDatabase starts a PostgreSQL server for the test, which may stop the server. Commits are as durable as in
+// production. A deadlock in the server's log fails the test.
 func newDatabase(t testing.TB) database {
 	t.Helper()
 	s := checktest.Must(postgrestest.New())(t)
@@ -272,7 +272,7 @@ type fleet struct {
 	replicas []*replica
 	next     atomic.Int64
 	balancer *httptest.Server
-	failed   atomic.Int64 // requests that the balancer could pass to no replica
+	failed   atomic.Int64 // requests for which the balancer got no answer from a replica
 }
 
 func newFleet(t testing.TB, n int, store string, options ...string) *fleet {
@@ -286,7 +286,7 @@ func newFleet(t testing.TB, n int, store string, options ...string) *fleet {
 	}
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetXForwarded() }, FlushInterval: -1, Transport: f, ErrorLog: log.New(io.Discard, "", 0),
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, _ error) {
-			if r.Context().Err() == nil { // else its client went away
+			if r.Context().Err() == nil { // if not, the client went away
 				f.failed.Add(1)
 			}
 			w.WriteHeader(http.StatusBadGateway)
@@ -328,7 +328,7 @@ func (f *fleet) start(i int) {
 	r.ready.Store(true)
 }
 
-// probe asks for /readyz on a new connection each time, and waits as long as a replica may take to answer (bound).
+// probe requests /readyz on a new connection each time. An answer may take as long as any call (bound).
 var probe = &http.Client{Timeout: bound, Transport: &http.Transport{DisableKeepAlives: true}}
 
 func (r *replica) isReady() bool {
@@ -359,14 +359,14 @@ func (r *replica) ask(ctx context.Context) {
 // connection that the replica is about to close.
 var passing = &http.Transport{DisableKeepAlives: true}
 
-// RoundTrip passes a request to the next replica that is ready. A request that was sent is never sent again.
+// RoundTrip passes a request to the next ready replica. A request that was sent is never sent again.
 func (f *fleet) RoundTrip(r *http.Request) (*http.Response, error) {
 	var err error
 	first := int(f.next.Add(1))
 	for i := range 2 * len(f.replicas) {
 		at := f.replicas[(first+i)%len(f.replicas)]
 		if i < len(f.replicas) && !at.ready.Load() {
-			continue // the second round tries those that are not ready, too
+			continue // only the second round tries replicas that are not ready
 		}
 		var res *http.Response
 		r.URL.Scheme, r.URL.Host = at.url.Scheme, at.url.Host
@@ -437,8 +437,8 @@ func newAgents(t testing.TB, f *fleet, n int) (agents []*agent) {
 	return agents
 }
 
-// write makes the next write. Until the write is acknowledged, write repeats it after a pause, as the same operation.
-// ok is false if ctx ended first.
+// write makes the next write. Until the write is acknowledged, it is repeated after a pause as the same operation. ok
+// is false if ctx ended first.
 func (a *agent) write(ctx context.Context) (done programtest.Acknowledged, ok bool) {
 	tool, args, id := a.Next()
 	for pause := time.Duration(0); ; pause = 50 * time.Millisecond {

@@ -29,7 +29,7 @@ type seen struct {
 type watcher struct {
 	name string
 	sent chan seen
-	// shows reports whether a text that was sent shows a write.
+	// shows reports whether a sent text shows a write, given by its id.
 	shows func(text, write string) bool
 	renew func() // subscribes again; nil if the client does so by itself
 }
@@ -38,7 +38,7 @@ func newWatcher(name string, shows func(text, write string) bool) *watcher {
 	return &watcher{name: name, sent: make(chan seen, 10_000), shows: shows}
 }
 
-// add keeps a text that was sent. If 10,000 wait to be read, the text is dropped.
+// add keeps a text that was sent. If 10,000 texts wait to be read, the text is dropped.
 func (w *watcher) add(text string) {
 	select {
 	case w.sent <- seen{text, time.Now()}:
@@ -128,7 +128,7 @@ func subscribe(t testing.TB, url, era string) *watcher {
 		checktest.Check(t, s.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "todo://lists"}))
 	}
 	if again(); era == servertest.Modern {
-		// The SDK does not reopen a stream of subscriptions/listen that ended.
+		// After a stream of subscriptions/listen has ended, the SDK does not reopen it.
 		w.renew = func() {
 			checktest.Check(t, s.Unsubscribe(t.Context(), &mcp.UnsubscribeParams{URI: "todo://lists"}))
 			again()
@@ -148,8 +148,8 @@ func watchersOf(t testing.TB, r *replica) []*watcher {
 	return append(watchers(t, url), subscribe(t, url, servertest.Legacy))
 }
 
-// measure has an agent write n times. It returns, by watcher, how long after each answer the watcher was sent the
-// write, the shortest times first.
+// measure has an agent write n times. By watcher it returns, shortest first, how long after a write's answer the
+// watcher was sent the write.
 func measure(t testing.TB, a *agent, all []*watcher, n int) map[string][]time.Duration {
 	t.Helper()
 	took := make(map[string][]time.Duration)
@@ -182,8 +182,8 @@ func describe(took map[string][]time.Duration) (text string, largest time.Durati
 // healed is how soon a watcher has a change whose notice was lost.
 const healed = 5 * time.Second
 
-// A change on one replica is seen on another: on the event streams of front ends and of the panel, and by subscribers
-// in both eras, mostly within a quarter of a second.
+// Watchers of one replica see a change on another, mostly within a quarter of a second. They are the event streams of
+// front ends and of the panel, and subscribers of both protocol eras.
 //
 // BAD-INPUT 56: A lost notice of a change → Watchers catch up within 5 s
 func TestChangesReachOtherReplicas(t *testing.T) {
@@ -207,7 +207,7 @@ func TestChangesReachOtherReplicas(t *testing.T) {
 		{"none", "a write on one replica, watched on another", programtest.Size(30, 500), func() {}},
 		{"lost notices, silent", "no notice arrives", programtest.Size(1, 20), func() {
 			notify(``)
-			measure(t, a, all, 1) // a read that follows the last notice may find this write
+			measure(t, a, all, 1) // the read that the last notice caused may still find this write
 		}},
 		{"lost notices, refused", "notices are refused", programtest.Size(1, 20), func() { notify(`RAISE 'no';`) }},
 	} {
@@ -227,9 +227,9 @@ func TestChangesReachOtherReplicas(t *testing.T) {
 	}
 }
 
-// D5: agents on three replicas share the steps of a list. When a conversation gets a list through one replica, its
-// stream on another reports the list. BAD-INPUT 53: a replica that gets its first session while the database is down
-// accepts sessions of the other replicas once the database is back.
+// D5: agents on three replicas share the steps of a list. When a conversation takes up a list through one replica, its
+// stream on another replica reports the list's changes. BAD-INPUT 53: a replica that gets its first session while the
+// database is down accepts sessions of the other replicas once the database is back.
 func TestClaims(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t)
@@ -257,7 +257,7 @@ func TestClaims(t *testing.T) {
 
 	checktest.Check(t, db.Stop("fast"))
 	elsewhere := writer.At(late.endpoint("plan"))
-	_, _ = elsewhere.Try("SetTodoList", `{}`) // fails
+	_, _ = elsewhere.Try("SetTodoList", `{}`) // fails: the database is down
 	checktest.Check(t, db.Start())
 	f.until("both replicas are ready", func() bool { return a.isReady() && late.isReady() })
 	writer.Writes("p:by a")

@@ -48,7 +48,7 @@ type Upkeep interface {
 	Unsafe(ctx context.Context) (warning string, err error)
 }
 
-// Memory reports whether the lists end with the process: they are in a temporary file that no other process knows.
+// Memory reports whether the lists are lost when the process ends: they are in a file that only this process knows.
 func (p Place) Memory() bool { return p == Place{} }
 
 // Spool returns the folder for hook events that are not applied yet. It is beside the store's file or, if the store is
@@ -133,10 +133,10 @@ func Locate(setting string, getenv func(string) string) (Place, error) {
 		return Place{File: path}, checkPath(path)
 	}
 	switch {
-	case strings.ContainsAny(kind, "@=?"): // another program's connection string
+	case strings.ContainsAny(kind, "@=?"): // hides another program's connection string
 		setting = "…"
 	case strings.ContainsAny(path, "@=?") || strings.HasPrefix(path, "//"):
-		setting = kind + ":…" // an address, which may have a password in it
+		setting = kind + ":…" // hides an address, which may contain a password
 	}
 	hint := ""
 	if strings.ContainsAny(setting, `/\`) || strings.HasSuffix(setting, ".db") {

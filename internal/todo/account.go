@@ -23,7 +23,7 @@ func (s Snapshot) Title() string {
 	return cmp.Or(s.GivenTitle, s.List.Name, s.List.Topic, first, "Untitled list")
 }
 
-// Begins returns the list with its Topic set: to topic or, if that is empty, to the first item and a count of the rest.
+// Begins returns the list with a Topic: the given one or, if that is empty, the first item and a count of the rest.
 func (l List) Begins(topic string, items []Item) List {
 	if l.Topic = topic; topic == "" && len(items) > 0 {
 		more := strings.TrimSuffix(fmt.Sprint(" +", len(items)-1), " +0")

@@ -14,7 +14,7 @@ type Chat struct {
 	ID        string `json:"id"`                  // see [ChatID]
 	Principal string `json:"principal,omitempty"` // whose chat it is
 	User      string `json:"user,omitempty"`      // the subject of the identity; empty without sign-in
-	Client    string `json:"client,omitempty"`    // the client's name, as it or its hooks report it
+	Client    string `json:"client,omitempty"`    // the client's name, as client or hooks report it
 	// HostID is the host's own id of the chat or, for a sub-agent, of the main agent's chat; empty if not known.
 	HostID string `json:"host_id,omitempty"`
 	Folder string `json:"folder,omitempty"` // the path of the agent's working folder, see [Folder]
@@ -40,8 +40,8 @@ type Chat struct {
 
 // Here is a process that serves a chat.
 type Here struct {
-	Process string `json:"process,omitempty"` // the process's id, after [HostProcess] if it is a host's; or [Detached]
-	// Until is when the process stops counting, unless the chat is used again. If zero, a live process counts.
+	Process string `json:"process,omitempty"` // the process's id, for a host prefixed with [HostProcess]; or [Detached]
+	// Until is when the process stops counting, unless the chat is used again. If zero, it counts while it lives.
 	Until time.Time `json:"until,omitzero"`
 }
 
@@ -54,7 +54,7 @@ const HostProcess = "host "
 // Served has the last processes that served a chat, the most recent first, then zero values.
 type Served [4]Here
 
-// Serve puts a process first in Here; a new one pushes out the last. If Until moves less than [chatTick], Here stays.
+// Serve puts a process first in Here; a new process pushes out the last. A move of Until below [chatTick] is ignored.
 func (c *Chat) Serve(by Here) {
 	n := slices.IndexFunc(c.Here[:], func(h Here) bool { return h.Process == by.Process })
 	if n < 0 {
@@ -66,7 +66,7 @@ func (c *Chat) Serve(by Here) {
 	c.Here[0] = by
 }
 
-// Leave ends, at a time, the service by a process and by every process with an Until: these share one session.
+// Leave sets Until to a time for a process and for every process with an Until: these share one session.
 func (c *Chat) Leave(process string, at time.Time) {
 	for i, h := range c.Here {
 		if h.Process == process || h.Process != "" && !h.Until.IsZero() {
@@ -76,8 +76,8 @@ func (c *Chat) Leave(process string, at time.Time) {
 }
 
 // IsHere reports whether the chat has not ended and a process serves it: a live host, a live process without an Until,
-// or a live process before its Until (a session). If a host's process died, a session's Until must be more than five
-// minutes after the host's. A process unknown to the function alive is a session if all are unknown, else ignored.
+// or a live process before its Until (a session). After a host's process died, a session's Until must be more than five
+// minutes after the host's. A process unknown to the function alive is ignored; if all are, they are sessions.
 func (c Chat) IsHere(now time.Time, alive func(process string) (is, isKnown bool)) bool {
 	if !c.Ended.IsZero() {
 		return false
@@ -133,7 +133,7 @@ func (c *Chat) Says(does Doing, asks string, at time.Time) {
 	}
 }
 
-// Use notes that the chat was heard of at a time.
+// Use notes an event or call of the chat at a time.
 func (c *Chat) Use(at time.Time) {
 	if at.Sub(c.Used) >= chatTick {
 		c.Used = at.Round(0).UTC()
@@ -186,7 +186,7 @@ const topicAge = time.Hour
 
 // Titled sets the chat's topic to t, in one line, if the chat has no topic, a list took it, or its topic is too old.
 // Else t needs a better source than the old topic or, except for [FromPrompt], the same source; while the agent asks a
-// person, that source must be [FromHost]. A topic [FromHost] whose text equals Host is ignored.
+// person, t must also be [FromHost]. It ignores an empty t, and one [FromHost] whose text equals Host.
 func (c *Chat) Titled(t Topic, at time.Time) {
 	old := c.Title
 	t.Text, t.At, t.Host = OneLine(t.Text, MaxTitle), at.Round(0).UTC(), old.Host
@@ -220,7 +220,7 @@ type Agent struct {
 	Since time.Time
 }
 
-// And returns a, with Doing, Asks and Since of c if c has not ended and they rank higher: asking, then work, then rest.
+// And returns a with Doing, Asks and Since of c, if c has not ended and ranks higher: asking, then work, then rest.
 func (a Agent) And(c Chat) Agent {
 	rank := func(does Doing, asks string) int {
 		if asks != "" {

@@ -62,7 +62,7 @@ func checkTexts(what string, limit int, texts ...string) error {
 }
 
 // Check returns an error unless a snapshot from outside, such as an import, may be stored: it must have a list id, a
-// revision, clean texts, and items within [CheckSize], all valid, with unique ids and without cycles of waiting.
+// revision, clean texts, and items within [CheckSize], all valid, with unique ids and, unless mirrored, no cycles.
 func (s Snapshot) Check() error {
 	err := errors.Join(CheckSize(s.all()), checkTexts("its topic", MaxTitle, s.List.Topic), checkTexts("the explanation", MaxText, s.Explanation))
 	waits := checkWaits(s.Items)
@@ -98,7 +98,7 @@ func (s Snapshot) Check() error {
 	return nil
 }
 
-// Equal reports whether two snapshots are of one list, and equal in all but List, Report, Worked and Other.
+// Equal reports whether two snapshots are of one list, and have the same JSON but for List, Report, Worked and Other.
 func (s Snapshot) Equal(o Snapshot) bool {
 	id := s.List.ID
 	s.List, s.Report, s.Worked, s.Other = o.List, o.Report, o.Worked, o.Other

@@ -82,10 +82,10 @@ func (d *Draft) taken(i Item) error {
 	return &TakenError{i, cmp.Or(i.Owner, w.Agent, w.Client)}
 }
 
-// Take gives an item an owner, unless owner is empty, and puts it in progress if begins is true. It returns a
-// [*TakenError] if another present agent owns the item by another name, or put it in progress. With [Next] it takes
-// the first item that waits for no open item, that no other present agent owns or works on, and that is pending or was
-// left in progress by its agent. Take returns the id of the item; empty if there is no such item.
+// Take gives an item an owner, unless owner is empty, and puts it in progress if begins is true. In both cases it
+// returns a [*TakenError] if another present agent owns the item by another name or has it in progress. With [Next] it
+// takes the first item that waits for no open item, that no other present agent owns or works on, and that is pending
+// or was left in progress by another agent. Take returns the item's id; empty if there is no such item.
 func (d *Draft) Take(id, owner string, begins bool) (string, error) {
 	waiting := OpenWaits(d.next.Items)
 	for n := range d.next.Items {
@@ -108,7 +108,7 @@ func (d *Draft) Take(id, owner string, begins bool) (string, error) {
 			item.Owner = owner
 		}
 		if begins && item.Status == InProgress {
-			item.BegunBy = d.author // no other agent that is present began it
+			item.BegunBy = d.author // the agent that began it is not present
 		} else if begins {
 			item.setStatus(InProgress, d.author, d.now)
 		}
@@ -130,9 +130,9 @@ func (d *Draft) isOthers(author string) bool {
 }
 
 // keepOthers protects, on a named list, the items of other present agents. It refuses a write that settles or removes
-// an item that such an agent has in progress, with a [*TakenError]. In a whole-list write the item instead stays as it
-// was, and keepOthers returns it if the write sent it as settled. A whole-list write neither removes nor reopens items
-// that these agents hold or began.
+// an item that such an agent has in progress, with a [*TakenError]. In a whole-list write the item instead keeps its
+// status, and keepOthers returns it if the write sent it as settled. A whole-list write neither removes nor reopens
+// items that these agents hold or began.
 func (d *Draft) keepOthers(isWhole bool) (held []Item, err error) {
 	if d.Before.List.Name == "" || d.Before.List.Mirrored || d.author == "" || d.author == PersonChat {
 		return nil, nil

@@ -13,13 +13,13 @@ type Change func(*Draft) error
 
 // Draft is the working copy a [Change] edits.
 type Draft struct {
-	Before   Snapshot // the revision that the draft began with, or was merged with since
+	Before   Snapshot // the revision that the draft began with, or was later merged into
 	next     Snapshot // the revision that the draft becomes
 	now      time.Time
-	author   string // as [Step.Author]
+	author   string // see [Step.Author]
 	notes    []string
 	archives bool                     // the change itself sets whether the list is archived
-	present  func(author string) bool // as [Step.Present]
+	present  func(author string) bool // see [Step.Present]
 }
 
 // NewDraft returns a draft, made at the time now, of a snapshot's next revision. It does not modify the snapshot.
@@ -51,7 +51,7 @@ func (d *Draft) nextID() string {
 // Items returns the items as edited so far; the caller must not change them.
 func (d *Draft) Items() []Item { return d.next.Items }
 
-// Changed reports whether the draft differs from Before in anything but times.
+// Changed reports whether the draft differs from Before in anything but times and ReplacedBy.
 func (d *Draft) Changed() bool {
 	b, n := d.Before, d.next
 	explains := n.Explanation != "" && n.Explanation != b.Explanation
@@ -59,7 +59,7 @@ func (d *Draft) Changed() bool {
 		n.Deleted != b.Deleted || !slices.Equal(n.Later, b.Later) || !slices.EqualFunc(b.Items, n.Items, Item.equal)
 }
 
-// Begun returns the items that the change puts in progress. running also has the author's earlier items in progress.
+// Begun returns the items that the change puts in progress. running also has the author's items still in progress.
 func (d *Draft) Begun() (begun, running []Item) {
 	find := Near(d.Before.Items)
 	for n, item := range d.next.Items {
@@ -104,7 +104,7 @@ func (d *Draft) Append(texts ...string) []Item {
 	return slices.Clone(d.next.Items[from:])
 }
 
-// SetStatus sets the status of the item with an id, if there is one, and the times that follow from the status.
+// SetStatus sets the status of the item with an id, if there is one, and the fields that depend on the status.
 func (d *Draft) SetStatus(id string, status Status) {
 	_ = d.Edit(Edit{Do: EditStatus, Item: id, Status: status})
 }
@@ -308,7 +308,7 @@ type Step struct {
 	Author  string // the writer: [PersonChat], or the id of a chat; empty if not known
 	At      time.Time
 	Present func(author string) bool // reports whether an author's chat is here; nil if no chat is
-	Title   string                   // as [board.Write.Title]
+	Title   string                   // see [board.Write.Title]
 	Mirrors bool                     // the write may change the items of a list that is [List.Mirrored]
 }
 
@@ -325,7 +325,7 @@ func (s Step) Draft(shown, newest Snapshot) (*Draft, error) {
 	return d, nil
 }
 
-// Changes reports whether the step would be refused, or would change the items, texts or statuses of newest.
+// Changes reports whether the change fails, or would alter the items of newest, their order, texts or statuses.
 func (s Step) Changes(shown, newest Snapshot) bool {
 	d, err := s.Draft(shown, newest)
 	if err != nil {

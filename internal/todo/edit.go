@@ -39,7 +39,7 @@ type Edit struct {
 	Status Status   `json:"status,omitempty"`
 	Text   string   `json:"text,omitempty"` // the item's text, why it is blocked, or the list's title
 	To     int      `json:"to,omitempty"`   // the new index, from 0; outside the list it means the nearer end
-	// Lines are all items, in core statuses. A line keeps the item with its id or text. Empty, not nil, clears all.
+	// Lines are all items, in core statuses. A line keeps the item with its id or text. [], not nil, clears the list.
 	Lines []Line `json:"lines,omitzero"`
 	// After puts the added item into [Snapshot.Later]. Later, unless nil, replaces the texts of all items in
 	// Snapshot.Later. If no turn is known to be under way, After and Later add their items to the list at once.

@@ -85,7 +85,7 @@ func (i Item) equal(o Item) bool {
 	return i == o
 }
 
-// same reports whether two items are equal in all fields that agents and people see, except times.
+// same reports whether two items are equal in all fields that agents and people see, except times, Key and PersonEdit.
 func (i Item) same(o Item) bool {
 	i.BegunBy, i.ByPerson, i.Said, i.PersonEdit, i.Holder, i.Key = o.BegunBy, o.ByPerson, o.Said, o.PersonEdit, o.Holder, o.Key
 	i.Added, i.Deleted = o.Added, o.Deleted
@@ -97,7 +97,7 @@ func (i *Item) takeStatus(o Item) {
 	i.BegunBy, i.ByPerson, i.Said = o.BegunBy, o.ByPerson, o.Said
 }
 
-// setStatus sets the status, and the fields that follow from it.
+// setStatus sets the status, and the fields that depend on it.
 func (i *Item) setStatus(s Status, author string, now time.Time) {
 	if i.Status == s {
 		return
@@ -145,7 +145,7 @@ type View struct {
 	Words    map[Status]string
 	Active   bool // the variant has an active text
 	Keys     bool // its callers give items ids of their own, see [Item.Key]
-	Unlisted bool // callers may also send a core status by its own name; one that has another word is shown as sent
+	Unlisted bool // callers may also send a core status by its own name, which then replaces the view's word
 }
 
 // NewView returns a view with these words. Without a word of its own, failed is shown as in progress, blocked as
@@ -157,7 +157,7 @@ func NewView(words map[Status]string) View {
 	return View{Words: words}
 }
 
-// Show returns an item as a line. Without active texts, the line's Text is its Title. ok is false for a hidden item.
+// Show returns an item as a line. In a view without active texts, Text is Title. ok is false for a hidden item.
 func (v View) Show(item Item) (line Line, ok bool) {
 	word, ok := v.Words[item.Status]
 	if !ok {

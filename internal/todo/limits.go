@@ -47,7 +47,7 @@ const (
 )
 
 // Spare returns why a list at this revision may be removed. Unless deleted, a list is kept if it has a name; if a
-// person changed it last and it is not archived; or if it is open, and has several revisions or no chat began it.
+// person changed it last and it is not archived; or if it is open and either has several revisions or no chat began it.
 func (s Snapshot) Spare() Spare {
 	kept := s.List.Name != "" || s.Writer.Person && !s.Archived
 	switch {

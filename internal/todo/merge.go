@@ -19,7 +19,7 @@ import (
 // Each call of the parameter next returns the id of a new item.
 func merge3(base, theirs, mine []Item, next func() string) []Item {
 	renamed := make(map[string]string)                                         // final ids of new items, by draft id
-	inBase, stored, added := Near(base), Near(theirs), make(map[string][]Item) // added by theirs, by folded text
+	inBase, stored, added := Near(base), Near(theirs), make(map[string][]Item) // new items of theirs, by folded text
 	for n, i := range theirs {
 		if _, known := inBase(n, i.ID); !known {
 			added[Fold(i.Text)] = append(added[Fold(i.Text)], i)
@@ -72,7 +72,7 @@ func rename(items, base []Item, renamed map[string]string) {
 	}
 }
 
-// WithMissing inserts into items those that only others has and stays accepts, each behind its predecessor in others.
+// WithMissing inserts each item that only others has, if stays returns true for it, behind its predecessor in others.
 func WithMissing(items, others []Item, stays func(Item) bool) []Item {
 	placed, last, following := placesOf(items), "", make(map[string][]Item)
 	for _, item := range others {
@@ -141,7 +141,7 @@ func match(view View, stored []Item, lines []Line) []*Item {
 		}
 		texts[shown.Text], texts[item.Text] = true, item.Text != ""
 	}
-	return out // the fast path: each line means the item at its place
+	return out // the fast path: each line means the item at its index
 }
 
 // ranks is the number of kinds of keys by which lines and items are compared.

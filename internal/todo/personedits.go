@@ -38,8 +38,8 @@ func (e PersonEdit) has(text string) bool {
 	return slices.ContainsFunc(e.wordings(), func(w string) bool { return Fold(w) == folded })
 }
 
-// replacing returns the edit for a revision in which a person replaced each text of others by the new text. The edit
-// has at most [MaxReplaced] replaced texts: the latest ones, and the very first, which an agent wrote.
+// replacing returns the edit for a revision in which a person replaced other texts by a new one. It keeps at most
+// [MaxReplaced] replaced texts: the latest ones, and the very first, which an agent wrote.
 func (e PersonEdit) replacing(to string, revision int64, others ...string) PersonEdit {
 	var replaced []string
 	for _, w := range append(others, e.wordings()...) {
@@ -92,9 +92,9 @@ func itemsOf(ids string) (items []Item) {
 // InSameOrder reports whether the items that two lists share are in the same order in both.
 func InSameOrder(a, b []Item) bool { return len(movedItems(a, b)) == 0 }
 
-// movedItems returns the ids of items to move in b, so that the items that a and b share are in a's order: either
-// those that are too late (another item is before them in b, but behind them in a), or those that are too
-// early (another item is behind them in b, but before them in a), whichever are fewer.
+// movedItems returns the ids of the items that must move in b, so that the items that a and b share are in a's order.
+// It returns the smaller of two sets: items that are too late in b (behind an item that they precede in a), or items
+// that are too early in b (before an item that they follow in a).
 func movedItems(a, b []Item) map[string]bool {
 	n := min(len(a), len(b))
 	if slices.EqualFunc(a[:n], b[:n], func(x, y Item) bool { return x.ID == y.ID }) {
@@ -165,7 +165,7 @@ const (
 	maxExcerpt = 40    // runes that [Excerpt] keeps
 )
 
-// Told returns the form of a text for agents: of a long text, both ends. An agent may send this form for the text.
+// Told returns the form of a text for agents: of a long text, both ends. An agent may send this form as the text.
 func Told(text string) string {
 	if utf8.RuneCountInString(text) <= maxTold {
 		return text
@@ -189,8 +189,8 @@ func shortened(text string) []string {
 }
 
 // applyEdits records a person's edits of items and order in the person's draft. In an agent's draft it restores them,
-// and returns the restored edits that the agent knew; an item blocked since the agent saw it stays blocked unless the
-// draft settles it. saw is the revision that the writer was shown, and isWhole is true for a whole-list write.
+// and returns the edits to report to the agent; an item blocked since the agent saw it stays blocked unless the draft
+// settles it. saw is the revision that the writer was shown, and isWhole is true for a whole-list write.
 func (d *Draft) applyEdits(saw Snapshot, isWhole bool) (kept []Difference) {
 	if d.author == PersonChat {
 		d.recordEdits()

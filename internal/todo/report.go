@@ -2,7 +2,7 @@ package todo
 
 import "slices"
 
-// Report is the part of an answer to a write that is not the list. Stores keep it with a write that may be repeated.
+// Report is the answer to a write, apart from the list itself. Stores keep it with a write that may be repeated.
 type Report struct {
 	Dropped []Item `json:"dropped,omitempty"` // items that were open and are no longer on the list
 	// Reopened are the items that were completed and that a whole-list write opened again.
@@ -17,7 +17,7 @@ type Report struct {
 	// has the text that the agent sent. [Moved] stands for the order of all items, which is in Ordered.
 	Kept []Difference `json:"kept,omitempty"`
 	Held []Item       `json:"held,omitempty"` // other agents' items in progress that the write tried to settle
-	// Elsewhere is the id of the list if the call changed an item of an earlier list of the conversation.
+	// Elsewhere is the id of the earlier list of the conversation whose item the call changed; else empty.
 	Elsewhere string `json:"elsewhere,omitempty"`
 	// Continues is the list's title if the conversation goes on with a list of an earlier chat; else empty.
 	Continues string   `json:"continues,omitempty"`
@@ -51,9 +51,9 @@ func open(items []Item) []Item {
 	return slices.DeleteFunc(slices.Clone(items), func(i Item) bool { return i.Status.Settled() })
 }
 
-// Tell adds to the writing agent's report the changes by others from base to newest. It leaves out changes that
-// the agent's own lines have and, in the answer to a write of a named list, other agents' progress on items that the
-// write lacks. isKnown is false if the agent was never shown the list.
+// Tell adds to the writing agent's report the changes by others from base to newest. It leaves out changes that the
+// agent's lines already contain and, in the answer to a write of a named list, other agents' progress on items missing
+// from the write. isKnown is false if the agent was never shown the list.
 func (r *Report) Tell(base, newest Snapshot, sent *Sent, isKnown, isWrite bool) {
 	changed, isShared := Diff(base, newest), isWrite && newest.List.Name != ""
 	if len(changed) > 0 && (!isKnown || isShared) {

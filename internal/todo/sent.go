@@ -32,7 +32,7 @@ func (s *Sent) named(items []Item) (count int) {
 	return count
 }
 
-// match calls the function match with the lines of the write, but without their ids.
+// match calls the package's function match with the lines of the write, but without ids.
 func (s *Sent) match(items []Item) []*Item {
 	lines := slices.Clone(s.Lines)
 	for n := range lines {

@@ -15,7 +15,7 @@ type List struct {
 	// ParentConversation is the id of the main agent's chat if this is a sub-agent's list.
 	ParentConversation string `json:"parent_conversation,omitempty"`
 	// Parent is the id of the main list if this is a sub-agent's. If there is a ParentConversation, stores set Parent
-	// at each read to the list that this conversation then holds; empty for none.
+	// at each read to the current list of that conversation; empty for none.
 	Parent    string `json:"parent,omitempty"`
 	Agent     string `json:"agent,omitempty"`     // the sub-agent's name; empty for a main list
 	Workspace string `json:"workspace,omitempty"` // the path of the folder the writer worked in; empty if unknown
@@ -95,7 +95,7 @@ type Snapshot struct {
 // Leaves reports whether a snapshot deletes or archives its list. A full store accepts such a snapshot, to gain room.
 func (s Snapshot) Leaves(before Snapshot) bool { return s.Deleted || s.Archived && !before.Archived }
 
-// Follows reports whether s may be saved after a revision: as the next one or, after revision 0, as the first known.
+// Follows reports whether s may be saved after a revision: as the next one or, after revision 0, as any later one.
 func (s Snapshot) Follows(before Snapshot) bool {
 	return s.Revision == before.Revision+1 || before.Revision == 0 && s.Revision > 0
 }

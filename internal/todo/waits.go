@@ -50,7 +50,7 @@ func (s Snapshot) At() (item Item, ok bool) {
 	return Item{}, false
 }
 
-// link sets WaitsFor of items. The item of lines[n] is items[n], which has no id if the line has no item. Lines name
+// link sets WaitsFor of items. The item of lines[n] is items[n], whose id is empty if there is no such item. Lines name
 // the items that they wait for by the ids that the view shows. link returns the ids that no item has.
 func (d *Draft) link(view View, lines []Line, items []Item) (unknown []string) {
 	if view.Keys {

@@ -301,7 +301,7 @@ func (m *model) listLines(width, height int, focused bool) []string {
 	return append(head, p.lines(rows, height)...)
 }
 
-// listHead draws three lines: agent and state; progress; what the agent asks, or which edit of the person it overrode.
+// listHead draws three lines: agent and state; progress; the agent's question, or a person's overridden edit.
 func (m *model) listHead(s todo.Snapshot, width int) []string {
 	p, count := s.Progress(), progress(s)
 	if p.Failed > 0 {

@@ -140,9 +140,9 @@ func (m *model) openWanted() {
 	}
 }
 
-// standing returns the state of a list, without its sub-agents' lists: the state that the source gave, unless the list
-// is done or archived, which decides its state. Until the source gives a state, the agent counts as here; the agent of
-// a chat without a list counts as away.
+// standing returns the standing of a list without its sub-agents' lists. A done or archived list decides its own state;
+// of any other list it is the state that the source gave. Until the source gives a state, the agent counts as here, but
+// the agent of a chat without a list counts as away.
 func (m *model) standing(s todo.Snapshot) todo.Standing {
 	if said := m.standings[s.List.ID]; said.State != "" && !s.Done() && !s.Archived {
 		return said.Standing

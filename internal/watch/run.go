@@ -51,7 +51,7 @@ type Options struct {
 // Run shows lists in the terminal and handles keys. It returns nil when the user quits, ctx ends or the terminal is
 // gone, else the error of the source or of the terminal's setup.
 func Run(ctx context.Context, source Source, o Options) error {
-	// These signals, too, would end the program before the terminal is restored.
+	// Else these signals, too, would end the program before the terminal is restored.
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP, syscall.SIGQUIT)
 	defer stop()
 	return run(ctx, source, nil, o)
@@ -110,7 +110,7 @@ func (v *viewer) follow(ctx context.Context) error {
 	return v.source.Follow(ctx, show, func(err error) { v.update(ctx, func() { v.lost = err }) })
 }
 
-// update sends the loop a function to call.
+// update makes the loop call f, unless ctx ends first.
 func (v *viewer) update(ctx context.Context, f func()) {
 	select {
 	case v.changes <- f:
@@ -118,7 +118,7 @@ func (v *viewer) update(ctx context.Context, f func()) {
 	}
 }
 
-// ask runs its parameter call, a slow function, in a goroutine. Afterwards the loop calls then(result, error).
+// ask runs a slow function in a goroutine. Afterwards the loop calls a second function with its result and error.
 func ask[T any](ctx context.Context, v *viewer, call func() (T, error), then func(T, error)) {
 	v.wg.Go(func() {
 		var answer T
@@ -130,7 +130,7 @@ func ask[T any](ctx context.Context, v *viewer, call func() (T, error), then fun
 	})
 }
 
-// catchPanic returns a panic of f as an error: in a goroutine it would end the process before the terminal is restored.
+// catchPanic returns a panic of f as an error: a panic in a goroutine ends the process with the terminal unrestored.
 func catchPanic(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -274,7 +274,7 @@ type Source interface {
 	Follow(ctx context.Context, show func(lists []todo.Snapshot, all bool), lost func(error)) error
 	// History returns the kept revisions of a list, oldest first.
 	History(ctx context.Context, list string) ([]todo.Snapshot, error)
-	// Standings returns how lists stand. Archived lists and lists without open items may be missing.
+	// Standings returns the standings of lists. Archived lists and lists without open items may be missing.
 	Standings(ctx context.Context, lists []todo.Snapshot) ([]account.ListState, error)
 	// Edit makes an edit. Of the outcome, After and Changed are always set.
 	Edit(ctx context.Context, list string, e todo.Edit) (board.Outcome, error)
@@ -286,7 +286,7 @@ const maxLists = 2000
 // Local is the source for a store on this machine. Other processes may write to it.
 type Local struct{ Lists board.Lists }
 
-// Follow implements [Source]. It never calls lost: the board retries, except at the start.
+// Follow implements [Source]. It never calls lost: the board itself retries, and a failed first read is an error.
 func (l Local) Follow(ctx context.Context, show func([]todo.Snapshot, bool), _ func(error)) error {
 	watcher := l.Lists.Watch(nil)
 	defer watcher.Close()
@@ -387,7 +387,7 @@ func (m *model) plainLine(l todo.Snapshot, event string) string {
 	return fmt.Sprintf("%s  %s  %s  %s\n", l.Updated.In(m.now.Location()).Format(time.DateTime), render.ListTitle(l), progress(l), event)
 }
 
-// events returns what happened to a list, or its state if it is new.
+// events returns the events of a list, or the state of a new list.
 func (m *model) events(before, l todo.Snapshot, stood account.ListState, known bool) []string {
 	if known {
 		events, stands := render.Diff(before, l, m.lists[l.ReplacedBy]), m.standings[l.List.ID]

@@ -87,7 +87,7 @@ func (s scripted) Follow(_ context.Context, show func([]todo.Snapshot, bool), lo
 }
 
 func (s scripted) Standings(context.Context, []todo.Snapshot) ([]account.ListState, error) {
-	<-time.After(2 * frameEvery) // longer than it takes to draw what is known
+	<-time.After(2 * frameEvery) // so long that a frame without them could be drawn before
 	return s.standings, nil
 }
 
@@ -150,7 +150,7 @@ func TestStartsAtWhoWorks(t *testing.T) {
 	checktest.Check(t, <-done)
 }
 
-// Plain writes a line for each event, and returns an error at the first line after its reader is gone.
+// Plain writes a line for each event, and returns an error at the first write after its reader is gone.
 func TestPlain(t *testing.T) {
 	lists := newLists(t)
 	writeItems(t, lists, "release", "Write \x1b[2Jtests")
@@ -229,7 +229,7 @@ func TestPlainLost(t *testing.T) {
 	}
 }
 
-// shown keeps what is written to it, and calls done at each write.
+// shown keeps the text written to it, and calls done at each write.
 type shown struct {
 	text string
 	done func()
@@ -241,7 +241,7 @@ func (s *shown) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// BAD-INPUT 50 and 130: whichever read of the store fails, Plain returns its error, or shows all
+// BAD-INPUT 50 and 130: whichever read of the store fails, Plain returns the error, or shows all
 // lists, with states that may come from the lists alone.
 func TestPlainWhateverReadFails(t *testing.T) {
 	faults := &servertest.Nth{}
@@ -297,8 +297,8 @@ func load(t *testing.T, lists board.Lists) todo.Snapshot {
 	return found[0]
 }
 
-// Each edit has its effect, and is merged with what the agent wrote since the person saw the list. Its undo keeps what
-// the agent wrote before and after the edit. If a tick brought back an archived list, its undo archives the list again.
+// Each edit takes effect, and is merged with the agent's writes since the person saw the list. Its undo keeps the
+// agent's writes before and after the edit. If a tick brought back an archived list, its undo archives the list again.
 func TestEdits(t *testing.T) {
 	tick := todo.Edit{Do: todo.EditStatus, Item: "1", Status: todo.Completed}
 	for _, c := range []struct {
@@ -337,8 +337,8 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-// An undo takes back the edit alone, and not what the agent wrote just before it and the
-// screen did not show yet. An edit that changed nothing has no undo. An undo that finds
+// An undo takes back the edit alone, and not a write of the agent that came just before the
+// edit and was not yet on the screen. An edit that changed nothing has no undo. An undo that finds
 // nothing to take back says so.
 func TestUndo(t *testing.T) {
 	lists := newLists(t)

@@ -81,7 +81,7 @@ func (s *script) run(name, rest string) {
 		return lists
 	}
 	switch name {
-	case "wait": // for the lists; rest names the one to open, or is empty
+	case "wait": // no lists came yet; rest names the list to open, or is empty
 		s.m = newModel(Options{List: rest})
 		s.m.tick(noon())
 		s.m.sourceName = "todo.db"
@@ -119,7 +119,7 @@ func (s *script) run(name, rest string) {
 		standings := maps.Clone(m.standings)
 		standings[id] = standing(todo.Waiting, question)
 		m.receiveStandings(standings)
-	case "chat": // a list is of a chat of Claude Code
+	case "chat": // a list becomes that of a chat of Claude Code
 		l := m.lists[rest]
 		l.List.Client, l.List.Chat, l.Writer = "claude-code", "4f1c", todo.Writer{}
 		m.lists[rest] = l

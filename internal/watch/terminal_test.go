@@ -38,10 +38,10 @@ func newTerminal() *terminal {
 }
 
 func (c *terminal) Start() error {
-	for range 1000 { // lets a read that tcell began before Stop run, which else takes the next key
+	for range 1000 { // lets a read that tcell began before Stop end; else it would take the next key
 		runtime.Gosched()
 	}
-	c.mu.Lock() // not while a Read hands over its input
+	c.mu.Lock() // waits for a Read that hands over its input
 	defer c.mu.Unlock()
 	c.started++
 	return c.MockTerm.Start()
@@ -131,7 +131,7 @@ func open(t *testing.T, colour bool) (*terminal, *screen) {
 func TestDrawWritesOnlyChanges(t *testing.T) {
 	c, s := open(t, false)
 	for _, f := range []struct {
-		lines, written, not string // written is a part of the output, or empty for none; not is a text that it lacks
+		lines, written, not string // written: a text in the output, or empty for no output; not: a text not in it
 	}{{"one\ntwo", "two", ""}, {"one\ntwo", "", ""}, {"one\nsix", "six", "one"}, {"one", "   ", "one"}, {"漢字漢two", "two", ""}} {
 		before := len(c.bytes())
 		s.draw(strings.Split(f.lines, "\n"))
@@ -244,7 +244,7 @@ func TestUnreadInput(t *testing.T) {
 // bidirectional and zero-width controls → Shown as text, made visible; emoji and CJK stay whole.
 // The panel allows no inline script
 func FuzzFrame(f *testing.F) {
-	// Escape, Enter and the arrows; a tab searches the text; other runes are keys themselves.
+	// Runes for Escape, Enter and the arrows. A tab searches for the fuzzed text. Any other rune is a key itself.
 	names := map[rune]key{'\x1b': "Esc", '\r': "Enter", '↓': "Down", '←': "Left"}
 	const everywhere = "/\t\x1b\rG\r\x1bge\x1bbxufAAh↓\x1b?\x1b\x1b/\t\r"
 	evil := "\x1b[2J\x1b]8;;http://x\a\x1b]52;c;aGk=\a\r\b\u009b31m\u202e\u200b\x00\xff"
@@ -255,7 +255,7 @@ func FuzzFrame(f *testing.F) {
 	f.Add("", " ", "/x\r", uint8(0), uint8(0))
 	f.Fuzz(func(t *testing.T, text, other, keys string, width, height uint8) {
 		if len(keys) > len(everywhere)+20 {
-			return // more show nothing new
+			return // more keys show nothing new
 		}
 		l := list("one", 2, 2, 0, "i:a p:b b:c")
 		l.Items[0].Text, l.Items[0].Active, l.Items[1].Text, l.Items[2].Reason = text, other, other, text
@@ -268,7 +268,7 @@ func FuzzFrame(f *testing.F) {
 		l.List.Chat = other
 		m := modelWith(int(width), int(height), l, child)
 		m.standings["two"] = standing(todo.Waiting, other)
-		m.sourceName, m.lost = render.Safe(other), errors.New(text) // the name as newModel sets it
+		m.sourceName, m.lost = render.Safe(other), errors.New(text) // newModel makes the name safe, too
 		check := func() {
 			t.Helper()
 			lines := m.frame()

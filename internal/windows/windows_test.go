@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(servertest.Main(m)) }
 
-// home returns the Linux path of the person's folder under Wine.
+// home returns the Linux path of the user's home folder under Wine.
 func home() string {
 	return filepath.Join(os.Getenv("WINEPREFIX"), "drive_c", "users", os.Getenv("USER"))
 }
@@ -46,8 +46,8 @@ func expect(t *testing.T, printed string, texts ...string) {
 	checktest.Has(t, "printed", printed, texts...)
 }
 
-// A list that an agent writes over stdio is stored in the person's folder, and the commands show it. The folder of a
-// chat is found with either kind of slash and either case of its drive letter.
+// A list that an agent writes over stdio is stored in the user's home folder, and the commands show it. The list of a
+// chat's folder is found with either kind of slash and either case of the drive letter.
 func TestProgram(t *testing.T) {
 	expect(t, program(t, "", "version"), "windows/amd64")
 	expect(t, program(t, servertest.Initialize(1, "claude-code")+"\n"+
@@ -103,7 +103,7 @@ func TestInstall(t *testing.T) {
 	checktest.Same(t, "(-before +after)", cmp.Diff(before, left()), "")
 }
 
-// cmd.exe, in which plugins run the hook, runs it although the program's path has spaces.
+// cmd.exe, in which plugins run the hook, can run a program whose path has spaces.
 func TestHookInCmd(t *testing.T) {
 	folder := filepath.Join(os.Getenv("WINEPREFIX"), "drive_c", "Program Files", "todo mcp")
 	checktest.Check(t, os.MkdirAll(folder, 0o755))
@@ -125,7 +125,7 @@ func TestHookInCmd(t *testing.T) {
 	checktest.Fails(t, "the plugin is left", checktest.Err(os.Stat(plugin)))
 }
 
-// A page of `serve` shows the items that an agent writes. An item ticked on that page is ticked in the list's Markdown.
+// A list's page of `serve` shows the items that an agent writes. An item ticked there is ticked in the list's Markdown.
 func TestPanel(t *testing.T) {
 	p := checktest.Must(programtest.Start(t, os.Getenv("TODO_PROGRAM"), t.TempDir(), nil, "serve", "--addr", "127.0.0.1:0", "--store", "memory"))(t)
 	base := checktest.Must(p.URL())(t)

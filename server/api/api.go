@@ -47,7 +47,7 @@ func Route(e *edge.Edge) {
 	e.Handle("GET /api/stream", edge.JSON, s.follow, edge.Stream)
 }
 
-// entry is a list or a revision in an answer that may have many.
+// entry is a list or a revision on a page of an answer.
 type entry struct {
 	form any   // encoded as JSON; nil if the answer leaves it out
 	at   int64 // its place in the order, as in ?before= or ?after=
@@ -72,7 +72,7 @@ func lists(w http.ResponseWriter, r *edge.Request) error {
 		if before == math.MaxInt64 && text == "" {
 			chats, _, err := r.Lists.WithChats(r.Context(), nil)
 			for _, c := range chats {
-				if !yield(entry{render.Document(c), math.MaxInt64 - 1}, nil) { // the next page has all lists
+				if !yield(entry{render.Document(c), math.MaxInt64 - 1}, nil) { // so the next page has all lists
 					return
 				}
 			}
@@ -101,7 +101,7 @@ func lists(w http.ResponseWriter, r *edge.Request) error {
 	})
 }
 
-// formOf returns the form of a list in an answer; nil if neither l nor its entry in said contains text.
+// formOf returns a list's form in an answer; nil if neither l nor said[l.List.ID] contains the searched text.
 func formOf(l todo.Snapshot, text string, said map[string]todo.Said) any {
 	if text == "" {
 		return render.Document(l)
@@ -153,8 +153,8 @@ func history(w http.ResponseWriter, r *edge.Request) error {
 	})
 }
 
-// writePage answers with the first of entries: ?limit= of them at most, no more bytes than most, none past [maxListed].
-// If there are more, the header Link has the next page: its query parameter called name is the last entry's place.
+// writePage answers with the first of entries, up to the limits ?limit=, most (bytes) and [maxListed] (entries read).
+// If there are more, the header Link has the next page: its query parameter given by name is the last entry's place.
 func writePage(w http.ResponseWriter, r *edge.Request, most int, name string, entries iter.Seq2[entry, error]) error {
 	limit, err := r.QueryNumber("limit", 0)
 	if err != nil {

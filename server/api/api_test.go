@@ -53,8 +53,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// A list is sent again, without an id, when its agent asks the user. A stream resumes by revisions, so it still misses
-// none and repeats none. /api/states then says that the agent waits.
+// When an agent asks the user, its list is sent again, without an id, and /api/states says that the agent waits. A
+// stream resumes after the last id, so it neither misses nor repeats a revision.
 func TestEventsSayThatAnAgentAsks(t *testing.T) {
 	s, url := servertest.Site(t)
 	ask, other := servertest.Writer(t, url, "tester"), servertest.Writer(t, url, "tester")
@@ -251,9 +251,9 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// W2, V4: each call, also one with an operation id or one that changes nothing, is sent exactly once to a stream of the
-// same server, and of another server in its process (stdio --panel). A stream of another process on the same store
-// (serve beside stdio) is sent only calls that made a revision.
+// W2, V4: a stream of the same server, or of another server in its process (stdio --panel), gets each call exactly
+// once, also a call with an operation id or one that changes nothing. A stream of another process on the same store
+// (serve beside stdio) gets only calls that made a revision.
 func TestStreamSendsEachCallOnce(t *testing.T) {
 	store := storetest.NewMemory()
 	agent := servertest.New(t, store, nil)
@@ -282,7 +282,7 @@ func TestStreamSendsEachCallOnce(t *testing.T) {
 		ids := map[string]string{}
 		for where, stream := range streams {
 			if c.changesNothing && where == elsewhere {
-				continue // that stream's next event is of the next call
+				continue // this call is not on that stream
 			}
 			start := stream.Data()
 			if stop := stream.Data(); !strings.Contains(start, c.shows) || !strings.Contains(stop, "content_block_stop") {

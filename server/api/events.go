@@ -20,19 +20,19 @@ import (
 // streams serves the two event streams. Streams that send the same events share their encoded form.
 type streams struct{ sse.Events[eventKey] }
 
-// eventKey identifies the events of a list by its Seq (in number), or of a call by its block id and its number on the
-// stream. Two fields can change without a new revision: parent, since the list's parent may be found later, and stood,
-// the Seq of the list's chat if that chat's change is why the list is sent, else 0.
+// eventKey identifies the events of a list by its Seq, in the field number, or of a call by its block id and its number
+// on the stream. Two fields can change without a new revision: parent, as the list's parent may be found later, and
+// stood, the Seq of the list's chat if the list is sent because that chat changed, else 0.
 type eventKey struct {
 	call, parent  string
 	number, stood int64
 }
 
-// Events of /api/events. Only agent:update has sub-agents' lists: readers of the others see main lists only (T8).
+// Events of /api/events. Sub-agents' lists are in agent:update only: readers of other events see main lists only (T8).
 const (
 	itemsUpdate = "todos:update" // data is TodoItem[] alone
-	listUpdate  = "list:update"  // data has the type update
-	agentUpdate = "agent:update" // data has the type update
+	listUpdate  = "list:update"  // data is an [update]
+	agentUpdate = "agent:update" // data is an [update]
 	chatUpdate  = "chat:update"  // data is a [render.ListDocument] of a chat without a list
 )
 
@@ -77,7 +77,7 @@ func (s *streams) events(w http.ResponseWriter, r *edge.Request) error {
 		return err
 	}
 	wanted := func(l todo.Snapshot) bool { return chain.Has(l.List) || chain.HasParent(l.List) }
-	sent := int64(0) // the Seq up to which all was sent
+	sent := int64(0) // everything up to this Seq was sent
 	begin := func(stream *sse.Stream) (err error) {
 		look(stream.Context(), r)
 		if err = stream.Begin(); err != nil || !resumes {
@@ -96,7 +96,7 @@ func (s *streams) events(w http.ResponseWriter, r *edge.Request) error {
 	})
 }
 
-// run streams the snapshots of a follower: it calls begin, which begins the stream, and then send with each snapshot.
+// run streams a follower's snapshots: begin begins the stream, then send sends each snapshot.
 func run(w http.ResponseWriter, r *edge.Request, f *board.Follower, begin func(*sse.Stream) error,
 	send func(*sse.Stream, todo.Snapshot) error) error {
 	defer f.Close()
@@ -167,7 +167,7 @@ func (s *streams) send(stream *sse.Stream, l todo.Snapshot) error {
 	return s.Send(stream, eventKey{"", l.List.Parent, l.Seq, l.Stood}, func() []sse.Event { return updates(l) })
 }
 
-// updates returns the events of a list. A main list has two, the list and then its items alone; any other has one. Only
+// updates returns the events of a list: for a main list two, the whole list and then its items alone, else one. Only
 // the last event has an id, so that a reader whose stream breaks between the two gets both again.
 func updates(l todo.Snapshot) []sse.Event {
 	id := l.Seq
@@ -195,7 +195,7 @@ type toolUse struct {
 	Input   struct {
 		Todos []todoItem `json:"todos"`
 	} `json:"input"`
-	// Parent, in a sub-agent's call, is the id of the main agent's first block. A front end can skip calls with it.
+	// Parent, in a sub-agent's call, is the id of the main agent's first block. Front ends can skip such calls.
 	Parent string `json:"parent_tool_use_id,omitempty"`
 }
 
@@ -290,8 +290,8 @@ func workspace(w http.ResponseWriter, r *edge.Request) error {
 }
 
 // addHistory adds a page of a chat's messages, oldest first, to Messages, and in a front end's parsed form to History.
-// wanted is the id or name of a list that the chat held, newest the list that it holds now. Messages are numbered
-// across all lists of the chat; a page has the last ones below before (0: all). more is the next page's before, or 0.
+// wanted is the id or name of a list that the chat held; newest is its current list. Messages are numbered across all
+// its lists. A page has the last messages numbered below before; 0 means all. more is the next page's before, or 0.
 func (a *workspaceAnswer) addHistory(r *edge.Request, wanted string, newest todo.Snapshot, before int64) (more int64, err error) {
 	if wanted == newest.List.Name {
 		wanted = newest.List.ID
@@ -313,7 +313,7 @@ func (a *workspaceAnswer) addHistory(r *edge.Request, wanted string, newest todo
 		if err != nil {
 			return 0, err
 		}
-		if l.ReplacedBy != "" { // no call made its last revision
+		if l.ReplacedBy != "" { // no call made the last revision: skip it
 			l.Revision--
 		}
 		for n := range l.Revision {
@@ -352,8 +352,8 @@ func isLost(err error) bool {
 	return errors.Is(err, board.ErrNotFound) || errors.Is(err, board.ErrDamaged)
 }
 
-// workspaceList returns the list with the id wanted or, if its conversation went on to later lists, the newest of them;
-// else the last changed list with the name wanted. If wanted is empty, it returns the last changed main list.
+// workspaceList returns, if wanted is an id, the newest list of that list's conversation; if wanted is a name, the last
+// changed list of that name; if wanted is empty, the last changed main list.
 func workspaceList(r *edge.Request, wanted string) (todo.Snapshot, error) {
 	chain, err := r.Lists.Chain(r.Context(), wanted)
 	if err != nil {

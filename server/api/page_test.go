@@ -71,8 +71,7 @@ func longHistory(t *testing.T, revisions, length int) *weighing {
 	return store
 }
 
-// pageOf returns the body of an answer, and the address that its header Link has for a relation; empty if there is
-// none.
+// pageOf returns the body of an answer, and the address in its header Link with the given relation; empty without one.
 func pageOf(t *testing.T, address, relation string) (body []byte, linked string) {
 	t.Helper()
 	status, header, text := servertest.Ask(t, http.MethodGet, address, "")
@@ -85,7 +84,7 @@ func pageOf(t *testing.T, address, relation string) (body []byte, linked string)
 	return []byte(text), linked
 }
 
-// walk calls the function each with every page of an answer, follows the links of a relation, and counts the pages.
+// walk follows an answer's links of a relation, calls each with the body of every page, and counts the pages.
 func walk(t *testing.T, address, relation string, each func(body []byte)) (pages int) {
 	t.Helper()
 	for ; address != ""; pages++ {
@@ -97,7 +96,7 @@ func walk(t *testing.T, address, relation string, each func(body []byte)) (pages
 }
 
 // BAD-INPUT 60: GET of a history of 204 revisions of 256 kB → A page of a megabyte, or one larger revision
-// (`/api/lists`: 8 MB); `Link` names the next
+// (`/api/lists`: 8 MB); `Link` has the next page
 func TestHistoryIsNeverHeldWhole(t *testing.T) {
 	const revisions, length = 204, todo.MaxText / 4
 	store := longHistory(t, revisions, length)
@@ -220,8 +219,8 @@ func TestListPages(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 63: More streams than `--max-streams`, or half that from one address or user; a large change while many are
-// open → 429 with `Retry-After`; encoded once, readers that lag are closed
+// BAD-INPUT 63: More streams than `--max-streams`, or half that from one address or user; a large change with many open
+// → 429 with `Retry-After`; the change is encoded once, lagging readers are closed
 func TestStreamsShareOneEncoding(t *testing.T) {
 	for path, last := range map[string]string{"/api/events": "event: todos:update", "/api/stream": `data: {"type":"content_block_start"`, "/panel/events": "event: list"} {
 		t.Run(path, func(t *testing.T) {

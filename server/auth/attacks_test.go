@@ -76,7 +76,7 @@ func TestUsersWithTheSameName(t *testing.T) {
 	s.ask(t, "GET /api/lists", "", bearer(one)...).is(t, "after the other one spent the rate", 200)
 }
 
-// BAD-INPUT 62: A read by another site's page, except a visit to a panel page; HEAD on a stream → 403; the header alone
+// BAD-INPUT 62: A read by another site's page, visits to panel pages aside; HEAD on a stream → 403; HEAD: header alone
 func TestLinksFromOtherSites(t *testing.T) {
 	s := newSite(t, nil, nil)
 	visit := []string{"Accept", "text/html", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}
@@ -128,7 +128,7 @@ func TestStreamsAreCountedByUser(t *testing.T) {
 	servertest.OpenStream(t, "GET", s.URL+"/api/events", "", append(bearer(ann), "X-Forwarded-For", "192.0.2.2")...)
 }
 
-// With trusted proxies, a request without TLS from neither a proxy nor this machine is answered only if it is a probe.
+// With trusted proxies, a request without TLS is answered only if it comes from a proxy or this machine, or is a probe.
 func TestPastTheProxy(t *testing.T) {
 	s := newSite(t, nil, func(c *edge.Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")} })
 	token := s.token(t, auth.Token{Name: "ann"})
@@ -235,7 +235,7 @@ func TestSignInBelowAPath(t *testing.T) {
 	}
 }
 
-// events returns the events that hosts post about the chat with the id "chat". Some events name the list.
+// events returns the events that hosts post about the chat with the id "chat". Some name a list, by the given id.
 func events(list string) (all []string) {
 	for _, e := range []string{
 		`"PreToolUse","tool_name":"mcp__todo__TodoWrite","tool_use_id":"toolu_1"`,
@@ -255,8 +255,8 @@ func events(list string) (all []string) {
 	return all
 }
 
-// BAD-INPUT 150: Events with an id of another member's or principal's list, chat, folder or call, of no list, or in our
-// form; a thousand → They count for their sender only. A member has 1,000 keys of calls, for an hour
+// BAD-INPUT 150: Events that name a list, chat, folder or call of another member or principal, no list, or an id in our
+// form; a thousand → They count for their sender only; 1,000 call keys a member are kept, for an hour
 func TestHooksAreOfTheirIdentity(t *testing.T) {
 	s := newSite(t, nil, nil)
 	ann := s.token(t, auth.Token{Name: "ann", Principal: "team"})

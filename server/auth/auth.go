@@ -271,7 +271,7 @@ type Issuer struct {
 	ClientID, ClientSecret string
 
 	mu       sync.Mutex
-	found    *oidc.Provider // the issuer's metadata; nil until it answered
+	found    *oidc.Provider // the issuer's metadata; nil until the issuer answered
 	lastTry  time.Time
 	tryError error
 }
@@ -301,7 +301,7 @@ func sameOrigin(to *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// failed returns an error with the text of cause, cut: it may quote the issuer's answer.
+// failed returns an error with the text of cause cut short, since cause may quote the issuer's answer.
 func failed(what string, cause error) error {
 	return fmt.Errorf("%s: %s", what, todo.Cut(cause.Error(), maxQuoted))
 }
@@ -429,7 +429,7 @@ func (i *Issuer) Redeem(ctx context.Context, back, code, verifier string) (Grant
 	return i.Check(ctx, token.AccessToken)
 }
 
-// Refused returns the refusal of a person whom the issuer refused. why is the issuer's error code.
+// Refused returns the refusal of a person whom the issuer refused with the error code in why.
 func Refused(why string) *Refusal {
 	return &Refusal{http.StatusForbidden, "the sign-in was refused: " + todo.Cut(why, 100)}
 }

@@ -30,11 +30,11 @@ const audience = "https://todo.example.com/mcp"
 type issuer struct {
 	*httptest.Server
 	key     *ecdsa.PrivateKey
-	kid     atomic.Value // of the key
+	kid     atomic.Value // the id of key
 	down    atomic.Bool
 	leads   atomic.Value // the address to which /keys redirects; nil for none
-	fetches atomic.Int64 // of the keys
-	visits  atomic.Int64 // requests for other paths, as named in tokens: must be none
+	fetches atomic.Int64 // requests for keys
+	visits  atomic.Int64 // requests for other paths, such as tokens name: must be 0
 }
 
 func newIssuer(t *testing.T) *issuer {
@@ -163,7 +163,7 @@ func TestTokensOfOthers(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 35: A tenant in an argument, header or query; a token with none, or two, where one is needed → Ignored; 403
+// BAD-INPUT 35: A tenant in an argument, header or query; a token without exactly one, if needed → Ignored; token: 403
 func TestScopesAndTeams(t *testing.T) {
 	i, s := newIssuerSite(t, func(c *auth.Issuer) { c.TenantClaim = "org" })
 	s.list(t, "team:red", "Red's text")

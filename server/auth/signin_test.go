@@ -182,7 +182,7 @@ func TestNobodyWithoutAToken(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 14: 100,000 abandoned sessions → No memory: session ids are signed, not stored
+// A user's requests over --max-rate get status 429; another user's requests are answered.
 func TestRequestsOfAnIdentityAreLimited(t *testing.T) {
 	s := newSite(t, nil, func(c *edge.Config) { c.MaxRate = 2 })
 	ann, bob := s.token(t, auth.Token{Name: "ann"}), s.token(t, auth.Token{Name: "bob"})

@@ -1,6 +1,6 @@
 //go:build e2e && !race
 
-// This file excludes the race detector, with which all characters take most of a minute and which finds nothing here.
+// This file is built without the race detector, which finds nothing here and makes the test take most of a minute.
 
 package card_test
 
@@ -16,8 +16,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/render"
 )
 
-// texts returns the texts on which the two versions of Safe must agree: each character between letters, 64 characters
-// in a text, and each character that depends on its neighbours, between neighbours of each kind.
+// texts returns the texts on which the two versions of Safe must agree. Some have 64 characters each, every character
+// between letters. Others have a character that depends on its neighbours, between neighbours of each kind.
 func texts() (out []string) {
 	var block strings.Builder
 	for r := rune(0); r <= unicode.MaxRune; r++ {

@@ -65,8 +65,8 @@ type Config struct {
 	Ready     func() error     // returns why /readyz fails although the store works; nil: never
 	Warn      func() string    // warnings for /readyz and the board while calls still work; may be nil
 	Metrics   http.Handler     // answers /metrics; nil means that there is none
-	// Observe gets the duration of each answered request that is no stream. The labels are its method ("_OTHER" for one
-	// unknown to HTTP), its status, and its route, empty for none. Observe may be nil.
+	// Observe gets the duration of each answered request that is no stream. The labels are its method ("_OTHER" if not
+	// among methods), its status, and its route (empty if none matched). Observe may be nil.
 	Observe func(took time.Duration, labels ...string)
 	Drain   time.Duration // how long [Edge.Serve] continues after it was told to stop
 }
@@ -177,8 +177,7 @@ func (e *Edge) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	if host, ok := strings.CutPrefix(e.origin(r), "https://"); ok && !strings.Contains(host, ":") {
 		w.Header().Set("Strict-Transport-Security", "max-age=15552000")
 	}
-	// This limits every request, since the HTTP server reads a body that no handler reads. ReadJSON removes the
-	// limit.
+	// This deadline is for all bodies, as the HTTP server reads those that no handler reads. ReadJSON removes it.
 	if r.Body != http.NoBody {
 		_ = w.control.SetReadDeadline(time.Now().Add(e.config.ClientTimeout))
 	}
@@ -211,7 +210,7 @@ const (
 	Stream              // has no timeout, so the handler must limit its reads of the store
 )
 
-// Handle adds a route. The function format writes its failures.
+// Handle adds a route. Its failures are written in the given format.
 func (e *Edge) Handle(pattern string, format Format, h Handler, traits ...Trait) {
 	e.routes = append(e.routes, pattern)
 	e.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
@@ -228,7 +227,7 @@ func (e *Edge) Handle(pattern string, format Format, h Handler, traits ...Trait)
 		var id board.Identity
 		var err error
 		if len(e.config.TrustedProxies) > 0 && !slices.Contains(traits, Direct) {
-			// A request over TLS, from a trusted proxy or from this machine cannot have been read on the way.
+			// Nobody can have read a request on its way if it came over TLS, from a trusted proxy or from this machine.
 			if from := hostOf(r.RemoteAddr); r.TLS == nil && !IsLoopback(from) && !e.isTrusted(from) {
 				err = newError(http.StatusForbidden, "connect through the proxy: this address is not encrypted (see --trusted-proxies)")
 			}
@@ -258,10 +257,10 @@ func (e *Edge) Handle(pattern string, format Format, h Handler, traits ...Trait)
 // Routes returns the patterns of all routes.
 func (e *Edge) Routes() []string { return slices.Clone(e.routes) }
 
-// Stream turns the answer into a stream, calls serve, and closes the stream when serve returns. w must be the handler's
-// own. The stream also ends with the request, when the edge closes, and when the client is no longer signed in. An
-// error of serve is logged unless the stream has ended. Stream returns an [*Error] with status 429 when too many
-// streams are open, in all or of this client (BAD-INPUT 63). HEAD is answered with the header alone.
+// Stream turns the answer into a stream, calls serve, and closes the stream when serve returns. w must be the one that
+// the handler got. The stream also ends with the request, when the edge closes, and when the client is no longer signed
+// in. An error of serve is logged unless the stream has ended. Stream returns an [*Error] with status 429 when too many
+// streams are open, in total or for this client (BAD-INPUT 63). HEAD is answered with the header alone.
 func (r *Request) Stream(w http.ResponseWriter, serve func(*sse.Stream) error) error {
 	if r.Method == http.MethodHead { // BAD-INPUT 62
 		sse.WriteHeader(w)
@@ -284,7 +283,7 @@ func (r *Request) Stream(w http.ResponseWriter, serve func(*sse.Stream) error) e
 	if e.closing.Err() != nil {
 		stream.Comment("the server stops; connect again")
 	}
-	// ErrClosed: the board closes when the program stops.
+	// ErrClosed is normal: the board closes when the program stops.
 	if err != nil && stream.Context().Err() == nil && !errors.Is(err, board.ErrClosed) {
 		e.config.Log.Error("stream failed", "method", r.Method, "route", r.Pattern, "error", err)
 	}

@@ -150,7 +150,7 @@ func TestReadyMeansWritable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newSite(t, store, nil)
 		broken = servertest.ErrDisk
-		for _, want := range []int{http.StatusServiceUnavailable, http.StatusServiceUnavailable, http.StatusOK} { // the second within a second
+		for _, want := range []int{http.StatusServiceUnavailable, http.StatusServiceUnavailable, http.StatusOK} { // the 2nd repeats the first
 			if got := get(t.Context(), e, "/readyz").Code; got != want {
 				t.Errorf("79: %d, want %d", got, want)
 			}
@@ -211,7 +211,7 @@ func get(ctx context.Context, e http.Handler, path string) *httptest.ResponseRec
 	return answer
 }
 
-// BAD-INPUT 89: On `--admin-addr`: a foreign page or Host; a request for lists → 403; 404
+// BAD-INPUT 89: On `--admin-addr`: a foreign page or Host; asking for lists → 403; lists: 404
 func TestAdmin(t *testing.T) {
 	e := newSite(t, nil, nil)
 	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("metrics")) })

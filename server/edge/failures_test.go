@@ -109,9 +109,9 @@ func TestFailuresOfAHandler(t *testing.T) {
 	}
 }
 
-// fleet makes lists of all kinds, each with its own text: main, which has a sub-agent's list and a person's change, and
-// others that are worked on, finished, left open, archived and deleted. It returns the texts by id, without the deleted
-// list, and main's id.
+// fleet makes lists of all kinds, each with its own text: a main list with a sub-agent's list and a person's change,
+// and lists that are worked on, finished, left open, archived or deleted. It returns the texts by list id, without the
+// deleted list's, and the main list's id.
 func fleet(t *testing.T, b *board.Board) (texts map[string]string, main string) {
 	t.Helper()
 	lists := b.As("")
@@ -189,7 +189,7 @@ func ask(t *testing.T, url string) (status int, body string) {
 	checktest.Check(t, err)
 	defer res.Body.Close()
 	isStream := res.Header.Get("Content-Type") == "text/event-stream"
-	enough := func() bool { // the retry line suffices if no event is due
+	enough := func() bool { // a stream's retry line, and its first event if one is due
 		events := strings.Count(body, "\n\n")
 		return isStream && (events > 1 || events == 1 && !strings.Contains(url, "/panel/") && !strings.Contains(url, "after="))
 	}
@@ -275,7 +275,7 @@ func (a answered) judge(texts map[string]string) string {
 	switch {
 	case strings.Contains(fmt.Sprint(a.lines), "panic") || a.status == http.StatusInternalServerError:
 		return "a panic"
-	case a.isWhole(texts): // the read did not matter, such as who looked at a list
+	case a.isWhole(texts): // the answer does not need that read, e.g. of who looked at a list
 	case isOne && a.read != "Load": // a store leaves out lists that it cannot read
 	case isOne && !isOf:
 		return "others are gone with it"

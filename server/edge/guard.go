@@ -15,9 +15,9 @@ import (
 )
 
 // guard refuses requests that a foreign page in a browser could send: with a foreign Host, as after DNS rebinding,
-// unless anyHost is true; with a foreign Origin (BAD-INPUT 1 and 2); and reads for a page of another site, which
-// could open many streams and ask for large answers without reading them (BAD-INPUT 62). Only a person who follows a
-// link to a page may come from another site.
+// unless anyHost is true; with a foreign Origin (BAD-INPUT 1 and 2); and reads for a page of another site, which could
+// open many streams and ask for large answers without reading them (BAD-INPUT 62). If isPage is true, a person may
+// follow a link from another site.
 func (e *Edge) guard(r *http.Request, isPage, anyHost bool) error {
 	if !anyHost && !IsLoopback(r.Host) && !slices.Contains(e.config.Hosts, strings.ToLower(hostOf(r.Host))) && !isOwnAddress(r) {
 		host := todo.Cut(strings.ToLower(hostOf(r.Host)), 100)
@@ -25,7 +25,7 @@ func (e *Edge) guard(r *http.Request, isPage, anyHost bool) error {
 	}
 	origin := r.Header.Get("Origin")
 	// CrossOriginProtection accepts every GET. Lists are private, so a read with an Origin is checked like a write. A
-	// read without one comes from a program, a link, or a page that cannot read the answer: see the Sec-Fetch headers.
+	// read without Origin comes from a program, a link or a page that cannot read the answer: Sec-Fetch says which.
 	if origin == "" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 		site := r.Header.Get("Sec-Fetch-Site")
 		foreign := site == "cross-site" || site == "same-site" // same-site may be another port of this machine
@@ -89,7 +89,7 @@ type share struct {
 }
 
 // take counts a thing of size n until the returned function back is called. It returns an error if all clients together
-// would then hold more than the limit most, or one client more than half of it.
+// would then exceed the limit in most, or one client half of that limit.
 func (s *shares) take(r *Request, thing *byte, n, most int) (back func(), err error) {
 	clients := []string{"", "address " + r.edge.address(r.Request)}
 	if r.Subject != "" { // without sign-in all clients have the same identity
@@ -106,7 +106,7 @@ func (s *shares) take(r *Request, thing *byte, n, most int) (back func(), err er
 			return nil, newError(http.StatusTooManyRequests, "too many %s%s, %d is the most (%s)", s.what, one, most, limit)
 		}
 	}
-	// A client's first share of a thing adds n to its total, and giving back the last one subtracts it.
+	// A client's first share of a thing adds n to its total; giving back its last share subtracts n.
 	count := func(by int) {
 		for _, client := range clients {
 			one, all := share{client, thing}, share{client, nil}

@@ -59,8 +59,8 @@ func (e *Edge) redirect(w http.ResponseWriter, r *http.Request, to string) {
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-// origin returns where the sender reaches the server, without a path: as configured, else as the request says, whose
-// Host was checked.
+// origin returns the address at which the sender reaches the server, without a path: from [Config.PublicURL], else from
+// the request's Host, which [Edge.guard] checks.
 func (e *Edge) origin(r *http.Request) string {
 	scheme := "http"
 	if r.TLS != nil {
@@ -84,22 +84,22 @@ func InTurn[T any](r *Request, read func() (T, error)) (none T, err error) {
 // Greet notes the name of a client that connected.
 func (r *Request) Greet(client string) { r.edge.greeted.Store(r.Principal, todo.Cut(client, 100)) }
 
-// Greeted returns the principal's client that connected to this process last, and whether any did.
+// Greeted returns the name of the principal's client that connected to this process last, and whether there is one.
 func (r *Request) Greeted() (client string, any bool) {
 	name, any := r.edge.greeted.Load(r.Principal)
 	client, _ = name.(string)
 	return client, any
 }
 
-// ResumeAfter returns the Seq after which a stream resumes, from Last-Event-ID or ?after=, and whether there is one.
+// ResumeAfter returns the Seq after which a stream resumes, from Last-Event-ID or ?after=, and whether either is set.
 // Anything but a whole number, 0 or more, is an [*Error].
 func (r *Request) ResumeAfter() (after int64, resumes bool, err error) {
 	after, err = number("Last-Event-ID or ?after=", cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after")), -1)
 	return after, after >= 0, err
 }
 
-// QueryNumber returns the number in a query parameter, def if it is missing. Anything but a whole number, 0 or more,
-// is an [*Error].
+// QueryNumber returns the number in a query parameter, or def without that parameter. Anything but a whole number, 0 or
+// more, is an [*Error].
 func (r *Request) QueryNumber(name string, def int64) (int64, error) {
 	return number(name, r.URL.Query().Get(name), def)
 }
@@ -157,8 +157,8 @@ const (
 	smallAnswer = 16 << 10 // the size in bytes from which an answer is large
 )
 
-// answer is a response that its client must read in time. Else the connection is closed, and the memory of the answer
-// is free (BAD-INPUT 61).
+// answer is a response that its client must read in time. Else the connection is closed and the answer's memory freed
+// (BAD-INPUT 61).
 //
 // A deadline is set only while something is written: in HTTP/2 a deadline ends the answer when it passes, even while
 // the handler waits for the store.
@@ -223,8 +223,8 @@ func (a *answer) FlushError() error {
 // Unwrap is called by http.ResponseController.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// Write answers with a status and a whole body. w must be the handler's own. If clients leave too much unread, it
-// writes nothing and returns an [*Error] with status 429.
+// Write answers with a status and a whole body. w must be the one that the handler got. If clients leave too much
+// unread, Write writes nothing and returns an [*Error] with status 429.
 func Write(w http.ResponseWriter, status int, mediaType string, body []byte) error {
 	if len(body) >= smallAnswer {
 		a := w.(*answer)

@@ -21,7 +21,7 @@ import (
 const (
 	idleTimeout    = 2 * time.Minute
 	maxHeader      = 32 << 10    // bytes (BAD-INPUT 15)
-	writeBuffer    = 64 << 10    // bytes that the system keeps for a client that does not read; more makes no reader faster
+	writeBuffer    = 64 << 10    // bytes that the system keeps for a client that does not read; more speeds up no reader
 	certificateAge = time.Second // the shortest time between two reads of a certificate's files
 	probeAge       = time.Second // the shortest time between two write tests of the store
 )
@@ -147,7 +147,7 @@ func (p *writeProbe) check(r *Request) error {
 	defer p.mu.Unlock()
 	p.seldom.Do(func() {
 		deadline, _ := r.Context().Deadline()
-		ctx, cancel := context.WithDeadline(context.WithoutCancel(r.Context()), deadline) // other probes wait too
+		ctx, cancel := context.WithDeadline(context.WithoutCancel(r.Context()), deadline) // others await the result
 		defer cancel()
 		p.err = r.Lists.TryWrite(ctx)
 	})

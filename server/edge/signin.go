@@ -69,7 +69,7 @@ func (e *Edge) check(r *http.Request, token string) (granted auth.Grant, err err
 	return granted, err
 }
 
-// outage returns nil and refusals as they are, and other errors as failures of the sign-in itself.
+// outage returns nil and refusals unchanged, and other errors as failures of the sign-in itself.
 func outage(err error) error {
 	if _, ok := errors.AsType[*auth.Refusal](err); ok || err == nil {
 		return err
@@ -243,7 +243,7 @@ func (e *Edge) draw(w http.ResponseWriter, r *Request, status int, to, problem s
 	return WritePage(w, status, policy, page.String())
 }
 
-// signInDocument returns the page for signing in. Its links begin with root; signing in leads to the path in to.
+// signInDocument returns the page for signing in. Its links begin with root; signing in leads to the given path.
 func (e *Edge) signInDocument(root, to, problem string) g.Node {
 	button, issuer := "btn main", g.Group(nil)
 	if e.offersIssuer() {
@@ -287,7 +287,7 @@ func (e *Edge) paste(w http.ResponseWriter, r *Request) error {
 	return e.enter(w, r, granted, err, r.PostForm.Get("to"))
 }
 
-// enter sets the cookie of a grant and redirects to the path in to. If err is a refusal, the sign-in page shows it.
+// enter sets the cookie of a grant and redirects to the given path. If err is a refusal, the sign-in page shows it.
 func (e *Edge) enter(w http.ResponseWriter, r *Request, granted auth.Grant, err error, to string) error {
 	if refusal, ok := errors.AsType[*auth.Refusal](err); ok {
 		if err := e.countRefusal(r.Request); err != nil {

@@ -174,7 +174,7 @@ func serveTLS(t *testing.T, writeTimeout time.Duration, route func(*edge.Edge)) 
 	return address
 }
 
-// isLate checks that a request over HTTP/2 is answered "late".
+// isLate checks that a request over HTTP/2 gets the handler's answer "late".
 func isLate(t *testing.T, address, path string) {
 	t.Helper()
 	transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}

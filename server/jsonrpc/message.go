@@ -35,7 +35,7 @@ type Message struct {
 	Protocol  string          // the protocol version that _meta names; empty for none
 	Modern    bool            // Protocol is a version without sessions
 	Arguments json.RawMessage // those of a tools/call request, if they are an object
-	Brief     json.RawMessage // the message for mcp-go, which parses it several times: with {} for the Arguments
+	Brief     json.RawMessage // the message for mcp-go, with {} for the Arguments, as mcp-go parses it several times
 	Params    json.RawMessage // the params as in Brief; nil for none
 }
 
@@ -95,9 +95,9 @@ func Read(raw []byte) (m Message, refused *Error) {
 	if refused != nil {
 		syntax, _ := errors.AsType[*jsontext.SyntacticError](err)
 		isTwice := errors.Is(err, jsontext.ErrDuplicateName) && syntax.JSONPointer == "/id"
-		isCut := bytes.HasSuffix(raw, m.ID) // perhaps: no byte follows the id
-		// Without a method the message may be a response: the client could take an answer to it for the answer to one of
-		// its own requests.
+		isCut := bytes.HasSuffix(raw, m.ID) // the id may be cut: no byte follows it
+		// Without a method the message may be a response. The client could take an answer with its id for the answer to
+		// a request of its own.
 		if m.Method == "" || isTwice || isCut || checkID(m.ID) != nil {
 			m.ID = nil
 		}
@@ -107,7 +107,7 @@ func Read(raw []byte) (m Message, refused *Error) {
 	return m, nil
 }
 
-// check returns why a message is refused; nil if it is not. err is the error of reading its envelope.
+// check returns why a message is refused, else nil. err is the error of reading the message's envelope.
 func check(raw []byte, e envelope, m Message, err error) *Error {
 	switch syntax, _ := errors.AsType[*jsontext.SyntacticError](err); {
 	case len(raw) > todo.MaxRequest:
@@ -133,7 +133,7 @@ func check(raw []byte, e envelope, m Message, err error) *Error {
 	return checkID(m.ID)
 }
 
-// objects has the number of levels of a param, counted from its value, that are objects in the protocol.
+// objects says, for each param, how many levels from its value down are objects in the protocol.
 var objects = map[string]int{
 	"name": 0, "arguments": 1, "uri": 0, "requestId": 0, "protocolVersion": 0, "clientInfo": 1, "capabilities": everyLevel,
 	"cursor": 0, "ref": 0, "argument": 0, "notifications": 1, "task": 1, "_meta": 1,

@@ -110,8 +110,8 @@ func (x *exchange) refuse(w http.ResponseWriter, status int, err *jsonrpc.Error)
 	return edge.WriteJSON(w, status, err.Answer(x.message.ID))
 }
 
-// check returns the status and the error with which a request is refused for its list, protocol version or session; the
-// error is nil if it is not refused. It sets the session in the peer.
+// check checks a request's list name, protocol version and session. It returns the status and the error of a refusal;
+// the error is nil if all are valid. It sets the session in the peer.
 func (h *handler) check(x *exchange) (status int, refused *jsonrpc.Error) {
 	if x.peer.List != "" {
 		if err := todo.CheckName(x.peer.List); err != nil {

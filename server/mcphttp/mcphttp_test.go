@@ -36,8 +36,8 @@ func TestSlashBehindMCP(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 8: A body that is not `application/json`, is compressed, or has over 1 MiB → 415; 415;
-// 413, before it is parsed. Up to 8 MiB are read, so that the client sees the answer
+// BAD-INPUT 8: A body not `application/json`, or compressed; one over 1 MiB → 415; the large one: 413, before it is
+// parsed. Up to 8 MiB are read, so that the client sees the answer
 func TestHTTPBodies(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
 	hello := servertest.Initialize(1, "x")
@@ -52,7 +52,7 @@ func TestHTTPBodies(t *testing.T) {
 		checktest.Check(t, err)
 		servertest.Is(t, "8: "+name, 413, `"id":null`)(status, nil, answer)
 	}
-	// Of a larger body the server reads nothing, or at most 8 MiB: a client cannot send it whole.
+	// The server reads nothing of a body declared larger than 8 MiB, and at most 8 MiB of a chunked body.
 	host := strings.TrimPrefix(web.URL, "http://")
 	chunk := strings.Repeat(" ", 8<<20+1)
 	for name, rest := range map[string]string{
@@ -83,8 +83,7 @@ func TestHTTPBadMessages(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 23: An unknown protocol version → 400 with the supported ones; `initialize` gets a
-// known one
+// BAD-INPUT 23: An unknown protocol version → 400 with the supported ones; `initialize` gets a known one
 //
 // BAD-INPUT 25: Headers that contradict the body → 400
 func TestHTTPVersions(t *testing.T) {
@@ -109,8 +108,7 @@ func TestHTTPVersions(t *testing.T) {
 	servertest.Is(t, "23 initialize", 200, `"protocolVersion":"`+servertest.Legacy+`"`)(servertest.Post(t, url, hello))
 }
 
-// BAD-INPUT 22: Two clients use one request id at once → Each gets its own answer; neither cancels
-// the other's call
+// BAD-INPUT 22: Two clients use one request id at once → Each gets its own answer; neither cancels the other's call
 func TestHTTPSameRequestID(t *testing.T) {
 	for _, era := range []string{servertest.Legacy, servertest.Modern} {
 		store := servertest.Slow{Store: storetest.NewMemory(), Saving: make(chan string, 2), Let: make(chan struct{})}
@@ -118,7 +116,7 @@ func TestHTTPSameRequestID(t *testing.T) {
 		url := web.URL + "/mcp"
 		headers := func(string) []string { return servertest.ModernHeaders("tools/call", "create_todos") }
 		call, cancelHeaders := servertest.ModernCall, servertest.ModernHeaders("notifications/cancelled", "")
-		cancel := `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}` // as the official SDK for Go
+		cancel := `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}` // the official Go SDK's form
 		if era == servertest.Legacy {
 			call = servertest.Call
 			ids := map[string]string{"A": servertest.NewSession(t, url, "one"), "B": servertest.NewSession(t, url, "two")}
@@ -158,8 +156,7 @@ func TestHTTPListenIsAnsweredAtTheEnd(t *testing.T) {
 	stream.End()
 }
 
-// BAD-INPUT 28: A client that goes away during a write → A whole revision or none; no failure of
-// ours
+// BAD-INPUT 28: A client that goes away during a write → A whole revision or none; no server failure
 func TestHTTPClientGone(t *testing.T) {
 	store := storetest.NewMemory()
 	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
@@ -172,7 +169,7 @@ func TestHTTPClientGone(t *testing.T) {
 			host, session, len(body), body)
 	}
 	whole := len(request(0))
-	for sent := range whole/7 + 20 { // at last the whole request; no answer is read
+	for sent := range whole/7 + 20 { // each 7 bytes longer, at last whole; no answer is read
 		c := checktest.Must(net.Dial("tcp", host))(t)
 		_, _ = io.WriteString(c, request(sent)[:min(7*sent, whole)])
 		c.Close()
@@ -276,11 +273,13 @@ func TestHTTPSessionsSurviveRestart(t *testing.T) {
 	servertest.Is(t, "ended", 404)(servertest.Post(t, after.URL+"/mcp", servertest.Call(4, "SetTodoList", `{}`), "Mcp-Session-Id", id))
 }
 
-// BAD-INPUT 14: abandoned sessions use no memory, whatever version _meta names. (mcp-go keeps 10 kB of each for ever.)
+// BAD-INPUT 14: 100,000 abandoned sessions → No memory: session ids are signed, not stored
+//
+// (This holds whatever version _meta names. mcp-go keeps 10 kB of each session for ever.)
 func TestHTTPAbandonedSessionsUseNoMemory(t *testing.T) {
 	url := servertest.Serve(t, servertest.New(t, nil, nil), nil).URL + "/mcp"
 	const version = `"io.modelcontextprotocol/protocolVersion":`
-	unread := version + `"` + servertest.Modern + `","x":1e400` // for mcp-go it is no version, and no session begins
+	unread := version + `"` + servertest.Modern + `","x":1e400` // mcp-go cannot read this _meta, so no session begins
 	for name, meta := range map[string]string{"none": `"a":1`, "older": version + `"2025-06-18"`, "unread": unread} {
 		begin := func(n int) {
 			for range n {

@@ -25,8 +25,8 @@ import (
 // Metrics are the measurements of one process. They are safe for concurrent use, but all gauges must be added before
 // the first scrape.
 type Metrics struct {
-	// MCP and HTTP measure how long answered requests took, as Observe of server.Config and of edge.Config. Store
-	// measures operations of a store as a [store.Observer].
+	// MCP and HTTP measure how long answered requests took: server.Config and edge.Config take them as Observe. Store
+	// measures operations of a store, as a [store.Observer].
 	MCP, HTTP, Store func(took time.Duration, labels ...string)
 
 	parts []func(*page) // each writes metrics
@@ -92,7 +92,7 @@ type histogram struct {
 type values [5]string
 
 type series struct {
-	within [len(bounds)]uint64 // counts, each by the lowest bound that its durations do not exceed
+	within [len(bounds)]uint64 // for each bound, how many durations are above the previous bound but not above it
 	sum    float64
 }
 

@@ -41,11 +41,11 @@ type boardPage struct {
 
 type section struct {
 	id, name, note, href string
-	unit                 string // the text after the number of its lists
+	unit                 string // the text after the section's number of lists
 	cards, rows          Group
-	more                 int // how many lists are left out; moreHref shows them
+	more                 int // how many lists are left out; the page at moreHref shows them
 	moreHref             string
-	act                  Node // a button for all its lists
+	act                  Node // a button that acts on all lists of the section
 }
 
 func (page *boardPage) draw() string {
@@ -79,7 +79,7 @@ type groups struct {
 	drawing
 	many    bool          // there may be more lists than were read
 	seq     int64         // the highest Seq of the lists
-	version string        // a digest of places and questions, the same on every server; on an empty board, of greeting
+	version string        // equal on all servers: a digest of places and questions or, on an empty board, of greeting
 	waits   int           // how many lists wait for a person
 	took    time.Duration // how long it took to read the groups
 }
@@ -234,7 +234,7 @@ func activePage(r *edge.Request, s groups, project *string) (page boardPage, err
 	return page, nil
 }
 
-// add adds a section of at most limit lists that no agent works on, the last changed first. It skips an empty section.
+// add adds a section for k's lists, if any, the last changed first: at most limit rows. No agent works on these lists.
 func (page *boardPage) add(s groups, k kind, limit int) {
 	n := len(k.lists)
 	if n == 0 {
@@ -243,7 +243,7 @@ func (page *boardPage) add(s groups, k kind, limit int) {
 	rows := s.rows(k.lists[:min(n, limit)])
 	g := section{id: k.show, name: k.name, note: k.note, rows: rows, more: max(n-limit, 0), moreHref: k.href}
 	hasOld := k.lists[n-1].Updated().Before(s.now.AddDate(0, 0, -1))
-	switch isWhole := g.more == 0 || page.show == k.show; { // the button's script acts only on rows of the page
+	switch isWhole := g.more == 0 || page.show == k.show; { // both buttons act only on rows of the page
 	case k.show == "finished" && isWhole:
 		g.act = Button(Class("link small"), Attr("data-clear"), Text("Clear finished"))
 	case k.show == "left" && isWhole && hasOld:
@@ -265,7 +265,7 @@ func summary(active []account.Group) string {
 }
 
 // projectSections returns a section for each project with active lists, in the order of [account.Board.Projects].
-// All sections together have at most "room" cards; a section has at most "cards" cards and "rows" rows.
+// The parameter room limits the cards of all sections together; cards and rows limit those of each section.
 func projectSections(r *edge.Request, s groups, room, cards, rows int) (out []section, err error) {
 	for _, p := range s.Projects() {
 		fs := p.Groups
@@ -373,8 +373,8 @@ func search(r *edge.Request, s groups, query string) (page boardPage, err error)
 }
 
 // addFound adds at most pastRows lists for which keep(list) is true, the last changed first, in a section for each day.
-// It begins below the Seq in ?before=, and links to the next lists. With history, it also adds lists whose earlier
-// revisions alone contain query. It reads only scanPage lists at a time, and returns how many lists it added.
+// It begins below the Seq in ?before=, and links to the next lists. If history is true, it also adds lists that contain
+// query only in earlier revisions. It reads only scanPage lists at a time, and returns how many lists it added.
 func (page *boardPage) addFound(r *edge.Request, s groups, query string, history bool, keep func(todo.Snapshot) bool) (rows int, err error) {
 	before, err := r.QueryNumber("before", 0)
 	if err != nil {
@@ -418,7 +418,7 @@ func (page *boardPage) addFound(r *edge.Request, s groups, query string, history
 }
 
 // addRow adds a list to the last section or, if that section is of another day, to a new section. It marks query in the
-// row. left has the earlier revision's text that contains query; it is zero if the newest revision contains query.
+// row. If only an earlier revision contains query, left has that revision and its text; otherwise left is zero.
 func (page *boardPage) addRow(s groups, f account.Group, query string, left todo.Said) {
 	day := dayOf(f.Updated(), s.now)
 	if n := len(page.sections); n == 0 || page.sections[n-1].name != day {

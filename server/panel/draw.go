@@ -27,7 +27,7 @@ type classes = components.Classes
 // drawing draws lists as of a time.
 type drawing struct {
 	now   time.Time
-	apart map[string]string // see [render.Apart]; nil if only one list was read
+	apart map[string]string // start times by list id, see [render.Apart]; nil if only one list was read
 }
 
 func drawn(n Node) string {
@@ -54,7 +54,7 @@ func (d drawing) card(f *account.Group, notes ...Node) Node {
 			If(progress.Done > 0, A(Href(listHref(l.List.ID, 0)), Textf("%d done", progress.Done), glyph("right")))))
 }
 
-// apartFrom draws a list's start time, if d.apart has one. If d.apart is nil, the script keeps the time on the page.
+// apartFrom draws a list's start time, if d.apart has one. If d.apart is nil, the script keeps the time already shown.
 func (d drawing) apartFrom(l todo.Snapshot) Node {
 	return Span(ID("apart-"+l.List.ID), Class("small"), If(d.apart == nil, Attr("data-keep")), Text(strings.TrimRight(" "+d.apart[l.List.ID], " ")))
 }
@@ -69,7 +69,7 @@ func (d drawing) subLine(f *account.Group, s todo.Snapshot) Node {
 	if f.States[s.List.ID].State == todo.Finished {
 		at = "done"
 	}
-	// The group's progress may leave sub-agents out.
+	// Failed items are shown here, since the card's progress may leave sub-agents out.
 	failed := If(progress.Failed > 0, Group{span("bad", Textf("%d failed", progress.Failed)), If(at != "", Text(" · "))})
 	progress.Failed = 0
 	agent := El("bdi", Text(render.Safe(todo.Cut(s.List.Agent, 60))))
@@ -100,7 +100,7 @@ func (d drawing) cardItem(v itemView) Node {
 			If(v.beside != "", span("why small", formatted(v.beside)))), d.took(v))
 }
 
-// row draws a list as a line, and marks query in the title and in match. revision, if not 0, is the revision of match.
+// row draws a list as a line with query marked in the title and in match, a text of the given revision (0: newest).
 func (d drawing) row(f *account.Group, query, match string, revision int64) Node {
 	l, progress := f.Main, f.Progress()
 	var at Node
@@ -139,8 +139,8 @@ func (d drawing) standing(id string, f *account.Group) Node {
 		If(command != "", Data("command", command)), If(open != "", Data("open", open))}
 }
 
-// takenUp returns, for a list that was left open, the command that resumes its chat, and the ids of the group's
-// open lists that a person can finish on the panel. Both are empty for other lists, and may be empty for this one.
+// takenUp returns, for a group that was left open, the command that resumes its chat and the ids of its open lists that
+// a person can finish on the panel. Either may be empty. For other groups, both are empty.
 func takenUp(f *account.Group) (command, open string) {
 	if f.State() != todo.LeftOpen {
 		return "", ""
@@ -159,7 +159,7 @@ var inline = regexp.MustCompile("`([^`]+)`|\\*\\*([^*\\s](?:[^*]*[^*\\s])?)\\*\\
 
 // rich draws a text with query marked. If query is empty, it draws the text's `code` and **bold** instead.
 func rich(text, query string) (parts Group) {
-	pattern, elements := inline, []func(...Node) Node{Code, Strong} // one for each group of the pattern
+	pattern, elements := inline, []func(...Node) Node{Code, Strong} // an element for each capture group of pattern
 	if query != "" {
 		pattern, elements = regexp.MustCompile("(?i)("+regexp.QuoteMeta(render.Safe(query))+")"), []func(...Node) Node{Mark}
 	}
@@ -260,11 +260,11 @@ const (
 	maxRead       = 2000 // how many lists the board reads, the last changed first
 	maxShown      = 300  // how many characters of a text a card or row shows
 	openOnCard    = 4    // how many pending items a card shows
-	troubleOnCard = 3    // how many failed and blocked items a card shows
+	troubleOnCard = 3    // how many a card shows of each: failed or blocked, further in-progress, later items
 	subsOnCard    = 3    // how many sub-agents a card shows
 )
 
-// readGroup reads a main list, or a chat that has no list, with its sub-agents' lists and their states.
+// readGroup reads a main list, or a chat that has no list, with its sub-agents' lists, and the states of all these.
 func readGroup(ctx context.Context, lists board.Lists, id string) (account.Group, error) {
 	main, err := lists.Load(ctx, id, 0)
 	if errors.Is(err, board.ErrNotFound) && todo.IsChatID(id) {
@@ -287,7 +287,7 @@ func placeOf(f *account.Group, now time.Time) string {
 // itemView is an item with the texts that are drawn beside it.
 type itemView struct {
 	todo.Item
-	rests       bool   // no agent works on the list, so the item's time does not run
+	rests       bool   // the item's time does not run, as when no agent works on the list
 	later       bool   // the item waits for the end of the turn
 	beside      string // its priority, due date, owner and the items that it waits for, safe to show
 	yours       string // a person's edits that the agent has not seen

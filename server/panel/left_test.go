@@ -133,8 +133,8 @@ func TestPanelShowsWhatWasLeftOpen(t *testing.T) {
 	has(t, element(t, html, "article", "card-"+second), "data-run", "Working")
 }
 
-// A page follows changes after the highest Seq of its lists, even if the list with that Seq
-// changed longer ago than others, as after an import.
+// A page asks for changes after the highest Seq of its lists. The list with that Seq may have
+// changed earlier than others, as after an import.
 func TestPanelGoesOnAfterWhatItShows(t *testing.T) {
 	store := storetest.NewMemory()
 	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
@@ -148,8 +148,8 @@ func TestPanelGoesOnAfterWhatItShows(t *testing.T) {
 	has(t, regexp.MustCompile(`<main[^>]*`).FindString(page(t, web.URL)), fmt.Sprintf(`data-seq="%d"`, newest.Seq))
 }
 
-// The time of a list that rests ends with its last change, and the page shows no time per
-// item below a second. A bar's text is one element, since a bar has gaps between its elements.
+// The time of a list on which no agent works ends at its last change. A time per item below a second
+// is not shown. A bar's text is one element, since a bar has gaps between its elements.
 func TestPanelTimesWhatRests(t *testing.T) {
 	later := time.Now().Add(9 * 24 * time.Hour)
 	web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *edge.Config) { c.Now = func() time.Time { return later } })

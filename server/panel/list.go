@@ -27,12 +27,12 @@ type listPage struct {
 	drawing
 	items   []itemView
 	at      todo.Snapshot // the revision that is shown
-	changes []revision    // the changes of each revision around the shown one
+	changes []revision    // the shown revision and those around it, with their changes, oldest first
 	shown   int           // the index of at in changes
 	edits   account.Edits
 	unseen  int  // how many of a person's edits the agent has not seen
-	past    bool // a revision of the history is shown
-	inTurn  bool // new items may wait for the end of the turn
+	past    bool // the page shows a revision of the history
+	inTurn  bool // the agent's turn runs, so a new item may wait for its end
 }
 
 // list serves a list's page; with ?revision=, a page of its history; with .md after the id, the list as markdown.
@@ -107,7 +107,7 @@ func (p *Panel) pageOf(ctx context.Context, lists board.Lists, f account.Group, 
 	return page, err
 }
 
-// addItems adds the items as they stand, with a person's edits that the agent has not seen.
+// addItems adds the items as they stand, with a person's edits since saw, the list that the agent saw last.
 func (page *listPage) addItems(saw todo.Snapshot) {
 	l, state := page.Main, page.States[page.Main.List.ID].State
 	page.version = fmt.Sprint(page.Seq(), ".", page.edits.Saw, ".", todo.Digest(fmt.Sprint(page.States, page.inTurn))[:12])
@@ -125,7 +125,7 @@ func (page *listPage) addItems(saw todo.Snapshot) {
 
 const maxSubItems = 50 // how many items of a sub-agent's list the page of its main list shows
 
-// longList is the number of items from which on browsers lay out only the visible items. The page marks a long list
+// longList is the least number of items at which browsers lay out only the visible items. The page marks a long list
 // with a class, since a CSS selector that counts items would count all of them at each change.
 const longList = 200
 
@@ -203,13 +203,13 @@ func (page *listPage) unseenBar() Node {
 		button(todo.Edit{Do: todo.EditUndo, From: page.edits.Saw, Seen: page.Main.Revision}, Class("link end"), Text("Undo"+all)))
 }
 
-// overridden draws a bar about a person's edit that the agent overrode: of an item, or of the order if item is empty.
+// overridden draws a bar about an overridden edit of a person: an edit of the item or, if item is empty, of the order.
 func overridden(id, item, name string, text Node, mayComeBack bool) Node {
 	return Div(Class("bar overridden"), ID(id), glyph("you"), Span(text), If(mayComeBack,
 		button(todo.Edit{Do: todo.EditBack, Item: item}, Class("link end back"), Aria("label", "Bring back"+name), Text("Bring back"))))
 }
 
-// leftBar draws the bar of a list that was left open: where its work ended, and how to take it up.
+// leftBar draws the bar of a list that was left open: where its work ended, and how to resume it.
 func (page *listPage) leftBar() Node {
 	where := Group{Text("Left open. ")}
 	if at := page.drawing.at(&page.Group); at != "" {
@@ -254,7 +254,7 @@ func (page *listPage) item(v itemView) Node {
 			button(todo.Edit{Do: todo.EditRemove, Item: v.ID}, Class("link small"), Aria("label", "Delete: "+title), Text("Delete")))))
 }
 
-// yours draws a person's edits of the item, and whether the agent has seen or overrode the person's text.
+// yours draws a person's edits of the item, and whether the agent saw or overrode the person's text.
 func (page *listPage) yours(v itemView) Node {
 	const gap = "\u2002"
 	fate, text, what := page.edits.Of(v.ID), render.Safe(page.edits.Overridden[v.ID]), "your words"
@@ -363,8 +363,8 @@ type revision struct {
 	Fate   account.Fate // whether agents saw or overrode a person's changes; empty if agents are not told of them
 }
 
-// revisionOf describes the changes between two revisions of the list: before is the earlier one, zero if there is none;
-// at is the later one. by is the list that replaced this list, if any.
+// revisionOf describes the changes that the revision in at made. The earlier revision is in before, which is zero if
+// there is none. If another list replaced this list, by is that other list.
 func (page *listPage) revisionOf(before, at, by todo.Snapshot) revision {
 	r := revision{N: at.Revision, By: agentOf(at), Person: at.Writer.Person, At: at.Updated.In(page.now.Location())}
 	r.By.Name = render.Writer(at.Writer, r.By.Name, "You")
@@ -389,8 +389,8 @@ func (page *listPage) revisionOf(before, at, by todo.Snapshot) revision {
 	return r
 }
 
-// addHistory adds the changes of the revisions around revision "shown", oldest first. A page of the history also
-// gets the items at that revision or, if it is not kept any more, at the next kept revision.
+// addHistory adds the changes of the shown revision and of revisions around it, oldest first. A page of the history
+// also gets the items at the shown revision or, if it is not kept any more, at the next kept revision.
 func (page *listPage) addHistory(ctx context.Context, lists board.Lists, shown int64) error {
 	n, newest := int64(logRows), page.Main.Revision
 	if page.past {
@@ -404,7 +404,7 @@ func (page *listPage) addHistory(ctx context.Context, lists board.Lists, shown i
 			return err
 		}
 		if before.Revision == 0 && at.Revision > 1 {
-			before = at // the revision before this one is not kept
+			before = at // so that revisionOf says "earlier revisions are not kept"
 			last = min(newest, max(last, at.Revision+n-1))
 		}
 		if at.Revision >= first {
@@ -427,7 +427,7 @@ func (page *listPage) addHistory(ctx context.Context, lists board.Lists, shown i
 	return board.ErrNotFound // deleted meanwhile
 }
 
-// compare adds the items of revision "at" with their changes since "before". Removed items stand at their old places.
+// compare adds the items of the later revision with changes since the earlier one. Removed items keep their places.
 func (page *listPage) compare(before, at todo.Snapshot) {
 	page.at = at
 	changed := make(map[string]todo.Difference)

@@ -19,12 +19,12 @@ import (
 
 const (
 	presenceEvery = 2 * time.Second        // how often pages check for agents that came or went without a write
-	presenceSoon  = 200 * time.Millisecond // how soon pages check after a write, which may leave an old list behind
-	presenceShare = 20                     // the next check waits this many times as long as the last check took
+	presenceSoon  = 200 * time.Millisecond // how soon pages check after a write: its chat may have left another list
+	presenceShare = 20                     // the pause before the next check as a multiple of the last check's duration
 )
 
-// openPage is the board, or a list's page, that a person has open. The server sends it each list that changed, and at
-// intervals the states that changed without a write. All open pages of a user share the server's reads and drawings.
+// openPage is the board, or a list's page, that a person has open. The server sends it lists as they change and, at
+// intervals, news of states that changed without a write. Open pages of a user share the server's reads and drawings.
 type openPage struct {
 	panel   *Panel
 	request *edge.Request
@@ -34,8 +34,8 @@ type openPage struct {
 	waits   int    // how many waiting lists the page counts
 }
 
-// sharedKey identifies a result that open pages share: the board of a user as of a time, or an update of one list. An
-// update's key has either its time, or the Seq of a list's write or a chat's change. own marks updates of list pages.
+// sharedKey identifies a result that open pages of one user share: a read of the board, by its due time in at, or an
+// update of a list, by that time or by the Seq of a list's write or a chat's change. own marks updates of list pages.
 type sharedKey struct {
 	whose, list string
 	own         bool
@@ -62,7 +62,7 @@ type change struct {
 	Gone   bool              `json:"gone,omitempty"`   // the list was deleted or is damaged
 }
 
-// events streams changes of all lists, or of list ?list=. The page has the changes up to Seq ?after= or Last-Event-ID.
+// events streams changes of all lists, or of one (?list=). The page has those up to Seq ?after= or Last-Event-ID.
 func (p *Panel) events(w http.ResponseWriter, r *edge.Request) error {
 	after, resumes, err := r.ResumeAfter()
 	if err != nil {
@@ -97,7 +97,7 @@ func (o *openPage) begin(after int64, resumes bool) error {
 		o.version = u.version // empty if the list does not exist or is damaged
 		if f, err := readGroup(ctx, o.request.Lists, o.list); err == nil {
 			for _, l := range f.Lists() {
-				o.request.Lists.Look(ctx, l) // only here, since a program may request the page
+				o.request.Lists.Look(ctx, l) // not noted at the request for the page, which may come from a program
 			}
 		}
 	} else if resumes {
@@ -152,7 +152,7 @@ func (o *openPage) follow(watch *board.Follower) error {
 	}
 }
 
-// next returns the first time after now+rest on a grid that all open pages share: p.began plus multiples of "every".
+// next returns the first time after now+rest on a grid that open pages share: p.began plus multiples of an interval.
 func (p *Panel) next(rest, every time.Duration) time.Time {
 	n := (time.Since(p.began)+rest)/every + 1
 	return p.began.Add(n * every)
@@ -216,7 +216,7 @@ func (o *openPage) send(ctx context.Context, k sharedKey, person bool) error {
 // whose returns the same key for all requests that see the same lists and chats.
 func whose(r *edge.Request) string { return r.Principal + "\x00" + r.Subject }
 
-// standing reads the board as of a time. All open pages of a user share one read for each time.
+// standing reads the board as it stands now. All calls for one user with the same time share one read.
 func (p *Panel) standing(ctx context.Context, r *edge.Request, at time.Time) (*groups, error) {
 	return p.standings.Get(ctx, sharedKey{whose: whose(r), at: at}, func() (groups, error) { return p.readBoard(ctx, r) })
 }

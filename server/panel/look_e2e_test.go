@@ -288,7 +288,7 @@ func TestPiecesKeepWhatTellsListsApart(t *testing.T) {
 }
 
 // A click or a key brings back an edit that the agent overrode; this can be undone. An open
-// page shows live whether the edit is seen or overridden; rows move only for a bar above them.
+// page shows live whether the edit is seen or overridden; rows move only if a bar appears above them.
 func TestPanelBringsBack(t *testing.T) {
 	h := newHanded(t)
 	ctx := wide(t, h.list, 1280, 800)

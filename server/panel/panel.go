@@ -128,7 +128,7 @@ const (
 )
 
 type frame struct {
-	board     *groups        // all lists; nil on a list's page, which does not read them
+	board     *groups        // all lists; nil on the pages of a list and of an error, which do not read them
 	reader    board.Identity // the person who reads the page
 	theme     string         // the reader's choice: light or dark; empty follows the system
 	root      string         // the base of the addresses on the page, see [edge.Request.Root]
@@ -137,7 +137,7 @@ type frame struct {
 	head      string         // the page's heading and title
 	sum       string         // a summary beside the heading
 	crumbs    []crumb        // the path to the page, in place of the heading
-	show      string         // the field show of the page's [kind], or empty
+	show      string         // the show value of the page's [kind]; empty without a kind
 	search    string         // the text that was searched for
 	// The fields below are for the script. The page loads again if its version is not the server's. seq is the highest
 	// Seq on the page. list has attributes: the id and revision of the page's list, or data-later on a failed page.

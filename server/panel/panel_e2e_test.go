@@ -241,10 +241,10 @@ func wide(t testing.TB, url string, width, height int64) context.Context {
 	return ctx
 }
 
-// The panel works below a path of a proxy, such as /todo/, if the proxy takes the path out of
-// requests, if the server knows the path from its public URL, or both: the board, a list, an
-// earlier revision, live changes, an edit and the way back. No page links to or loads an address
-// outside the path: such an address belongs to another program.
+// The panel works below a path of a proxy, such as /todo/: the board, a list, an earlier revision,
+// live changes, an edit and the way back. The proxy takes the path out of requests, or the server
+// knows the path from its public URL, or both. No page links to or loads an address outside the
+// path: such an address belongs to another program.
 func TestPanelBelowAPath(t *testing.T) {
 	for name, c := range map[string]struct {
 		strips bool
@@ -361,7 +361,7 @@ func front(t *testing.T, target string) (url_ string, down *atomic.Bool, cut fun
 	return site.URL, down, site.CloseClientConnections
 }
 
-// The field of an edit that fails keeps the typed text and says why. If the server is down, the text is saved when
+// If an edit fails, its field keeps the typed text and says why. If the server is down, the text is saved when
 // the server is back; if the server refuses the text, it stays in the field. An agent's write does not close a field.
 // The page says that the connection is lost, and later shows the changes that it missed.
 func TestPanelKeepsWhatWasTyped(t *testing.T) {
@@ -451,7 +451,7 @@ func TestPanelBoardActions(t *testing.T) {
 	act("Rename")
 	servertest.Eval[string](t, ctx, `document.activeElement.value = 'The boat'`)
 	servertest.Do(t, ctx, servertest.Press(kb.Enter))
-	// The toast comes with the edit's answer, which may come after the change.
+	// The toast comes with the edit's answer, perhaps after the page shows the change.
 	toast := func(word string) string {
 		return fmt.Sprintf(`!document.getElementById('toast').hidden && document.querySelector('#toast span').textContent.startsWith(%q)`, word)
 	}

@@ -117,7 +117,7 @@ func TestHistoryAcrossADeletion(t *testing.T) {
 	has(t, page(t, list+"?revision=3"), "Revision 3 of 4", `!id="restore"`, "!.md?revision=3")
 }
 
-// BAD-INPUT 83: An edit, a line of an import, the JSON of the command TodoWrite: as row 16; in the
+// BAD-INPUT 83: Faults of row 16 in an edit, a line of an import, the command TodoWrite's JSON; in the
 // first two also unknown keys, lone surrogates → Refused
 func TestEditReadsStrictly(t *testing.T) {
 	_, _, list := listed(t, "tester", servertest.Todos("pending", "A"))
@@ -281,7 +281,7 @@ func TestBoardWarns(t *testing.T) {
 // shown on the board, on the list's page, in the API and in markdown.
 //
 // BAD-INPUT 118: A reason of any type, length or content; an unknown status word → One line of at
-// most 4,000 characters, or refused; passed over where the status has none
+// most 4,000 characters, or refused; ignored for a status without reasons
 func TestPanelShowsReasons(t *testing.T) {
 	_, url, list := listed(t, "claude-code", `{"todos":[{"content":"Sign","activeForm":"Signing","status":"blocked","reason":"no <b>key</b>"},`+
 		`{"content":"Pack","activeForm":"Packing","status":"failed","reason":"the disk is *full*"},`+
@@ -368,8 +368,8 @@ func lockStore(t *testing.T, path string, statements ...string) (unlock func()) 
 }
 
 // BAD-INPUT 72: while another program has the store locked, an edit and a restore
-// are refused with status 503 in time, and neither is applied when the lock ends,
-// whether the server already uses the store or cannot even read it.
+// are refused with status 503 in time, and neither is applied when the lock ends. This holds
+// for a server that already uses the store, and for one that cannot even read it.
 func TestEditsOnALockedStore(t *testing.T) {
 	for name, lock := range map[string][]string{
 		"in use":         {"BEGIN IMMEDIATE"},
@@ -391,7 +391,7 @@ func TestEditsOnALockedStore(t *testing.T) {
 				servertest.Is(t, "72: "+edit, http.StatusServiceUnavailable, "did not answer in time")(servertest.Post(t, site.URL+"/lists/"+list+"/edit", edit))
 			}
 			unlock()
-			// Calls that wait in the queue of the store are carried out before this save.
+			// Calls that still wait in the store's queue would be carried out before this save.
 			next := checktest.Must(store.Load(t.Context(), list, 0))(t)
 			next.Revision, next.Operation = next.Revision+1, todo.Operation{}
 			if _, err := storetest.Save(t.Context(), store, next); err != nil || next.Revision != 3 || len(next.Items) != 2 {

@@ -71,8 +71,8 @@ func percentiles(b *testing.B, ms []float64, what string) {
 	b.ReportMetric(ms[len(ms)*95/100], what+"-p95-ms")
 }
 
-// BenchmarkHookToBoard measures the time from a hook's event until an open board shows it, and
-// until the host goes on. A request, or a process of the hook command, sends the event.
+// BenchmarkHookToBoard measures the time from a hook's event until an open board shows it, and until
+// the host can go on. The event is sent by a request, or by a process of the hook command.
 func BenchmarkHookToBoard(b *testing.B) {
 	for name, tell := range map[string]func(*hooked, *testing.B, string){"HTTP": (*hooked).posts, "process": (*hooked).runs} {
 		for _, chats := range []int{20, 200} {
@@ -140,7 +140,7 @@ func BenchmarkBoardMoves(b *testing.B) {
 }
 
 // measures makes Chromium measure a page from now on, and returns a function that reads the
-// metrics. Durations are processor time in seconds: a busy machine makes them hardly longer.
+// metrics. Durations are processor time in seconds, which a busy machine hardly makes longer.
 func measures(t testing.TB, ctx context.Context) func() map[string]float64 {
 	t.Helper()
 	checktest.Must(chromedp.Call(ctx, performance.Enable, performance.EnableParams{TimeDomain: performance.EnableTimeDomainThreadTicks}))(t)
@@ -156,9 +156,9 @@ func measures(t testing.TB, ctx context.Context) func() map[string]float64 {
 }
 
 // While 300 lists change, or a list of 1,000 items changes on its page or on a board of 2,000 lists, the page is not
-// busy for long, and so goes on drawing frames: the median change takes the page's thread at most as long as 12 plain
-// loops, or as 4 among 2,000 lists. The test does not run with the race detector, which makes the server ten times as
-// slow and sees nothing of a page's frames.
+// busy for long, and so goes on drawing frames: the median change keeps the page's thread busy at most 12 times as long
+// as a plain loop does, or 4 times among 2,000 lists. The test does not run with the race detector, which makes the
+// server ten times as slow and sees nothing of a page's frames.
 func TestPanelFrames(t *testing.T) {
 	s, base := servertest.Site(t)
 	lists := s.Board.As("")
@@ -181,7 +181,7 @@ func TestPanelFrames(t *testing.T) {
 		lists       int
 		path, drawn string
 		move        func(text string)
-		floors      float64 // how many plain loops a change may take
+		floors      float64 // how many times as long as a plain loop a change may take
 	}{
 		{"300 lists", 300, "/", cards + ` > 20`, func(text string) {
 			for n := range 300 {

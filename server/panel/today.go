@@ -23,7 +23,7 @@ type dayPage struct {
 	day account.Day
 }
 
-// today serves the page of the day in ?day=2006-01-02, or of today; at today.md as markdown.
+// today serves the page of the day in ?day=2006-01-02, by default of today. At today.md, it serves markdown.
 func (p *Panel) today(w http.ResponseWriter, r *edge.Request) error {
 	return answer(w, r, func() (string, error) {
 		now := p.now()

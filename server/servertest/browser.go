@@ -20,7 +20,7 @@ type browser struct {
 	close func()
 }
 
-// shared is the browser of all tests of a package that [Main] runs.
+// shared is the browser of all tests of a package if [Main] runs them; else nil.
 var shared *browser
 
 // Main runs all tests of a package with one browser. TestMain calls it.
@@ -34,7 +34,7 @@ func Main(m *testing.M) (code int) {
 func (b *browser) start() (err error) {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WSURLReadTimeout(patience),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
-	if shell, err := exec.LookPath("chromium-headless-shell"); err == nil { // this shell takes a third of the time, and isolates frames only if told to
+	if shell, err := exec.LookPath("chromium-headless-shell"); err == nil { // takes a third of the time, and isolates frames only with these options
 		options = append(options, chromedp.ExecPath(shell), chromedp.Flag("site-per-process", true), chromedp.Flag("enable-features", "NetworkService,NetworkServiceInProcess,IsolateSandboxedIframes"),
 			chromedp.Flag("disable-features", "Translate,BlinkGenPropertyTrees,SpareRendererForSitePerProcess"))
 	}
@@ -69,7 +69,7 @@ func Tab(t testing.TB) context.Context {
 	}
 	ctx, cancel := chromedp.NewContext(b.ctx)
 	t.Cleanup(cancel)
-	if err := chromedp.Do(ctx); err != nil { // a tab lives as long as the context of its first step
+	if err := chromedp.Do(ctx); err != nil { // a tab ends with the context of its first call, so this call has ctx
 		t.Fatalf("a tab: %v", err)
 	}
 	return ctx

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Transport is a chat's connection to a server, and the era of the protocol that its messages follow.
+// Transport is the kind of a chat's connection, a pipe or HTTP, with the protocol version of its messages.
 type Transport string
 
 const (
@@ -118,7 +118,7 @@ func (c *Chat) split(out *bufio.Reader) {
 	}
 }
 
-// With returns the same connection with other members of _meta.
+// With returns the same connection with the given members of _meta in place of its own.
 func (c *Chat) With(meta string, values ...any) *Chat {
 	other := *c
 	other.Meta = fmt.Sprintf(meta, values...)
@@ -130,7 +130,7 @@ func (c *Chat) And(meta string, values ...any) *Chat {
 	return c.With("%s", joined(c.Meta, fmt.Sprintf(meta, values...)))
 }
 
-// Conversation returns the same connection with a conversation's id.
+// Conversation returns the same connection with a conversation's id in place of its members of _meta.
 func (c *Chat) Conversation(id string) *Chat { return c.With(`"todo-mcp/conversation":%q`, id) }
 
 // Agent returns the same connection for the conversation's sub-agent with a name.

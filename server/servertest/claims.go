@@ -18,14 +18,14 @@ import (
 // the step before it.
 const claimSteps = 9
 
-// Claims makes agents take, do and give back steps of one shared list at the same time. each is
-// the number of calls of each agent; the result is the number of all these calls. It checks
-// that the answers are linearizable: they could come from the same calls one after the
-// other, each at a moment between its start and its return (D5).
+// Claims makes agents take, do and give back steps of one shared list at the same time, with the
+// given number of calls for each agent. It returns the number of all calls, and checks that the
+// answers are linearizable: they could come from the same calls one after the other, each at a
+// moment between its start and its return (D5).
 //
-// The model is the list alone, which decides every answer: the step that "next" means, the
+// The model has only the list, from which every answer follows: the step that "next" means, the
 // agent that has a step, the step that is ready once another step is done, and the answer of
-// TaskList. No agent's chat ends.
+// TaskList. No agent's chat ends, so a taken step becomes free only by a call.
 func Claims(t *testing.T, agents []*Chat, each int) int {
 	t.Helper()
 	first := agents[0]
@@ -67,7 +67,7 @@ func Claims(t *testing.T, agents []*Chat, each int) int {
 		page := filepath.Join(os.TempDir(), "claims-not-linearizable.html")
 		t.Errorf("the calls are not linearizable: %s; see %s (%v)", got, page, porcupine.VisualizePath(claimModel(), info, page))
 	}
-	// If a refused claim had succeeded, so that two agents had one step, the check must fail.
+	// The check must fail if a refused claim is recorded as successful, as if two agents had one step.
 	n := slices.IndexFunc(calls, func(c porcupine.Operation) bool { return strings.Contains(c.Output.(string), " is taken by ") })
 	if n < 0 {
 		t.Fatal("no two agents asked for one step")

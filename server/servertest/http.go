@@ -162,7 +162,7 @@ func Sender(t testing.TB, base, client string) func(message string) {
 }
 
 // BadMessages returns messages that every transport must refuse, by BAD-INPUT
-// row and name.
+// row, if any, and name.
 func BadMessages() map[string]string {
 	return map[string]string{
 		"16 deep":             `{"jsonrpc":"2.0","id":1,"method":"ping","params":` + strings.Repeat(`{"":`, 200_000) + `1` + strings.Repeat(`}`, 200_000) + `}`,

@@ -19,7 +19,7 @@ func (c *Chat) Subscribe(uri string) {
 	}
 }
 
-// Subscribes subscribes to resources with the method of the transport's era.
+// Subscribes subscribes to resources with the method of the transport's protocol version.
 func (c *Chat) Subscribes(uris ...string) {
 	c.Helper()
 	if c.By.Modern() {

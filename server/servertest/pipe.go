@@ -95,7 +95,7 @@ type Message struct {
 		Meta       map[string]json.RawMessage                `json:"_meta"`
 		Contents   []struct{ Text string }                   // of a resource
 		Messages   []struct{ Content struct{ Text string } } // of a prompt
-		// The members with which a server asks a sessionless client.
+		// The members with which a server asks a sessionless client for input.
 		ResultType    string
 		InputRequests map[string]struct{ Method string }
 	} `json:"result"`

@@ -29,8 +29,8 @@ func Over(t *testing.T, run func(r *Rig), transports ...Transport) {
 	}
 }
 
-// OverFile is [Over] on a store in a SQLite file; open opens the file again, as another
-// process would.
+// OverFile is [Over] on a store in a SQLite file. Each call of open opens the file again, as
+// another process would.
 func OverFile(t *testing.T, run func(r *Rig, open func() *Rig), transports ...Transport) {
 	t.Helper()
 	for _, by := range someOrAll(transports) {
@@ -74,7 +74,7 @@ type Server struct {
 	Server *server.Server
 	Base   string // its address over HTTP
 	edit   func(*server.Config)
-	piped  bool // the only client of its pipe is connected
+	piped  bool // whether the pipe's only client is connected
 }
 
 // Start starts a server on the store; edit, if not nil, changes its configuration.
@@ -118,7 +118,7 @@ func (r *Rig) Connect() *Chat {
 	return r.Start(nil).Chat("tester")
 }
 
-// Found returns all lists of the server's own principal, the one written last first.
+// Found returns all lists of the empty principal (the server itself), the one written last first.
 func (r *Rig) Found() []todo.Snapshot {
 	r.Helper()
 	own := ""

@@ -38,7 +38,7 @@ type Stage interface {
 	Begin(name string, options map[string]string) *Chat
 	// Does plays a line that only the stage knows. It returns false for an unknown line.
 	Does(s *Script, words []string) bool
-	// Fact returns the value v of a list's fact in "is LIST k=v"; false for an unknown word k.
+	// Fact returns a list's actual value of k for a line "is LIST k=v"; false for an unknown k.
 	Fact(list, word string) (string, bool)
 }
 

@@ -18,9 +18,9 @@ type Failing struct {
 	board.Store
 	Broken atomic.Bool
 	Silent bool // a call returns only when its context ends
-	// Fault, unless it is nil, returns the error with which a call of a method fails; nil
-	// lets the call succeed. list is the call's list, if it has one. A board's reads for
-	// its watchers do not call Fault.
+	// Fault, if set, gets the name of each called method, and the call's list or an empty
+	// string. The call fails with the error that Fault returns, if any. A board's reads
+	// for its watchers do not call Fault.
 	Fault func(method, list string) error
 }
 

@@ -32,9 +32,9 @@ type Stream struct {
 	comment string     // the beginning of a comment
 }
 
-// Open returns a stream that writes to w from its first event on. At each interval keepAlive it calls the function
-// mayGoOn, and writes a comment. It ends with ctx, when a write fails, when mayGoOn returns false, or with
-// [Stream.Close], which must be called.
+// Open returns a stream that writes to w from its first event on. At each keepAlive interval it calls mayGoOn, then
+// writes a comment. It ends with ctx, when a write fails, when mayGoOn returns false, or with [Stream.Close], which
+// must be called.
 func Open(ctx context.Context, w http.ResponseWriter, keepAlive time.Duration, mayGoOn func(context.Context) bool) *Stream {
 	s := &Stream{response: w, control: http.NewResponseController(w), Silence: keepAlive * 5 / 2, comment: ": "}
 	s.ctx, s.cancel = context.WithCancel(ctx)
@@ -84,7 +84,7 @@ func (s *Stream) Send(events ...Event) error { return s.SendEncoded(Encode(event
 func Encode(events ...Event) []byte {
 	var b bytes.Buffer
 	data := json.NewEncoder(&b) // ends each value with a line break
-	data.SetEscapeHTML(false)   // escaped HTML would be half as long again
+	data.SetEscapeHTML(false)   // escaping would make HTML half as long again
 	for _, e := range events {
 		if e.ID != 0 {
 			fmt.Fprintf(&b, "id: %d\n", e.ID)
@@ -99,8 +99,8 @@ func Encode(events ...Event) []byte {
 	return b.Bytes()
 }
 
-// SendEncoded writes events of [Encode]. Before the first ones it writes the header. It writes even after the stream
-// has ended, and then returns an error.
+// SendEncoded writes events that [Encode] returned, and the header before a stream's first ones. It writes even after
+// the stream has ended, and then returns an error.
 func (s *Stream) SendEncoded(data []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,8 +159,8 @@ type shared[V any] struct {
 	value V
 }
 
-// Get returns the value of a key, which must not be changed. It calls the function read unless some stream still uses
-// the value. After an error the next caller reads again.
+// Get returns the value of a key, which must not be changed. It calls read to make the value, unless a stream still
+// uses it. If that fails, the next caller's read is called.
 func (s *Shared[K, V]) Get(ctx context.Context, key K, read func() (V, error)) (*V, error) {
 	v := s.get(key)
 	v.mu.Lock()
@@ -197,7 +197,7 @@ func (s *Shared[K, V]) get(key K) *shared[V] {
 // Events are encoded events by key.
 type Events[K comparable] struct{ Shared[K, []byte] }
 
-// Send sends the events of a key on a stream, as [Stream.Send] does. events must return the same for a key each time.
+// Send sends the events of a key on a stream, as [Stream.Send] does. For one key, events must always return the same.
 func (s *Events[K]) Send(stream *Stream, key K, events func() []Event) error {
 	data, err := s.Get(stream.ctx, key, func() ([]byte, error) { return Encode(events()...), nil })
 	if err != nil {

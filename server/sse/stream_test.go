@@ -42,7 +42,7 @@ func TestKeepAlive(t *testing.T) {
 // BAD-INPUT 61: a reader that stops loses its stream, and delays nobody.
 func TestStalledReader(t *testing.T) {
 	s := servertest.New(t, nil, nil)
-	web := servertest.Serve(t, s, func(c *edge.Config) { c.ClientTimeout, c.MaxStreams = 3*time.Second, 4 }) // two of this address
+	web := servertest.Serve(t, s, func(c *edge.Config) { c.ClientTimeout, c.MaxStreams = 3*time.Second, 4 }) // two per address
 	host := strings.TrimPrefix(web.URL, "http://")
 	stalled := checktest.Must(net.Dial("tcp", host))(t)
 	defer stalled.Close()

@@ -26,9 +26,9 @@ import (
 // Serve serves one client until its input ends, its output is closed, or ctx ends. It still handles and answers the
 // messages that came before the end. Streams of subscriptions/listen run beside other messages.
 //
-// After the end it waits for these answers until the server's StopTimeout passes without one; once ctx has ended, for
-// one StopTimeout at most. Then it cuts off the call in progress, drops messages that are not handled, and returns
-// within a second (BAD-INPUT 58 and 68).
+// After the end it waits for these answers until the server's StopTimeout passes without an answer, or, if ctx has
+// ended, for one StopTimeout at most. Then it cuts off the call in progress, drops messages that are not handled, and
+// returns within a second (BAD-INPUT 58 and 68).
 //
 // mcp-go's stdio transport is not used: it applies pipelined calls out of order, loses answers at the end of input,
 // accepts lines of any length and has one global session.
@@ -107,7 +107,7 @@ const (
 // message is a line of the input.
 type message struct {
 	jsonrpc.Message
-	refusal *jsonrpc.Error // why it is not handled; nil if it is
+	refusal *jsonrpc.Error // why it is refused; nil if it is handled
 }
 
 // read passes on the input's messages. It returns at the end of input, or when ctx has ended and all earlier messages
@@ -142,7 +142,7 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// next returns the next message; ok is false at the end of input, and when ctx has ended and no message comes any more.
+// next returns the next message. ok is false at the end of input, or if ctx has ended and none comes within [arriving].
 func next(ctx context.Context, messages <-chan message) (m message, ok bool) {
 	select {
 	case m, ok = <-messages:

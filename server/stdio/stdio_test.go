@@ -61,8 +61,8 @@ func TestStdioBadLines(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 163: [] for an object, as PHP and Lua write it; another wrong type → An empty object;
-// -32602 that names field, expected and received type
+// BAD-INPUT 163: [] for an object, as PHP and Lua write it; other types → Taken as {}; other types: -32602 with field,
+// expected and received type
 func TestEmptyArraysAndOtherTypes(t *testing.T) {
 	const info = `"clientInfo":{"name":"php","version":"1"}`
 	initialize := func(more string) string { return `"initialize","params":{"protocolVersion":"2025-06-18",` + more + `}` }
@@ -131,8 +131,8 @@ func (e *filler) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// BAD-INPUT 27: On stdio: a line of 100 MB, input that ends inside a message, a closed standard output → Memory for 8
-// MiB, and an error with any id found in them; a clean exit
+// BAD-INPUT 27: On stdio: a line of 100 MB, or one cut by the end of input; closed standard output → Memory for 8 MiB,
+// an error with any id in them; closed output: clean exit
 //
 // (The line has 40 MB unless TODO_LONG is set.)
 func TestStdioLongLine(t *testing.T) {
@@ -220,7 +220,7 @@ func TestStdioSubscriptions(t *testing.T) {
 	}
 }
 
-// A client that does not wait for the acknowledgement, as the official SDK for Go, is still notified of its next call.
+// A client that does not wait for the acknowledgement, such as the official Go SDK, is still notified of its next call.
 func TestStdioListensBeforeTheNextMessage(t *testing.T) {
 	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
 	for n := range 50 {
@@ -338,7 +338,7 @@ func TestStdioEndsUnread(t *testing.T) {
 					input += servertest.Call(i, "TodoWrite", servertest.Todos("pending", "Step", "Next", fmt.Sprint("Revision ", i))) + "\n"
 				}
 				checktest.Must(io.WriteString(p.In, input))(t)
-				checktest.Must(calls.Next(t.Context()))(t) // all calls are read with the first
+				checktest.Must(calls.Next(t.Context()))(t) // once the first call ran, all are read
 				end(p)
 				began := time.Now()
 				checktest.Check(t, <-p.Done)

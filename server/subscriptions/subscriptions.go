@@ -47,7 +47,7 @@ type Config struct {
 type Client struct {
 	board.Identity
 	Session      string             // identifies the session, or the stream of subscriptions/listen
-	Conversation board.Conversation // its list is todo://list; in a session: the last that subscribed to it
+	Conversation board.Conversation // its list is todo://list; in a session, the last one to subscribe to todo://list
 	Listen       json.RawMessage    // the id of the request subscriptions/listen; nil for a session
 }
 
@@ -63,7 +63,7 @@ type Hub struct {
 
 type subscriber struct {
 	Client
-	wants  map[string]bool // key: URI; true: notify the client, of [Current] only if its Seq differs from seen
+	wants  map[string]bool // by URI: whether to notify the client, of [Current] only if its Seq differs from seen
 	seen   int64           // Seq of the current list when last read; 0: there was no list, -1: notify anyway
 	stream *Stream         // nil while none is open
 	ended  time.Time       // when the last stream ended
@@ -82,7 +82,7 @@ func New(c Config) *Hub {
 // Close ends all streams.
 func (r *Hub) Close() { r.stop() }
 
-// Moved notifies a conversation's subscribers after a call that may have made another existing list its current one.
+// Moved notifies the subscribers of a conversation that a call may have moved to another existing list.
 func (r *Hub) Moved(of board.Identity, conversation string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -93,7 +93,7 @@ func (r *Hub) Moved(of board.Identity, conversation string) {
 	}
 }
 
-// notify makes the stream notify the client of those uris that it subscribed to. The caller must hold the hub's mu.
+// notify makes the stream notify the client of each of uris that it wants. The caller must hold the hub's mu.
 func (s *subscriber) notify(uris ...string) {
 	for _, uri := range uris {
 		if _, isWanted := s.wants[uri]; isWanted {
@@ -125,7 +125,7 @@ func (r *Hub) Subscribe(ctx context.Context, c Client, uri string) error {
 	return err
 }
 
-// Unsubscribe removes a session's or stream's subscription to a resource; with an empty uri all, and ends the stream.
+// Unsubscribe removes a session's or stream's subscription to uri; if uri is empty, it removes all and ends the stream.
 func (r *Hub) Unsubscribe(session, uri string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -135,8 +135,8 @@ func (r *Hub) Unsubscribe(session, uri string) {
 	r.remove(session, func(wanted string) bool { return uri == "" || wanted == uri })
 }
 
-// add adds a subscription that is new, if there is room. It returns the client's stream, nil if none is open. A user
-// who signed in may have half of all subscriptions. add forgets clients that had no stream for longer than linger.
+// add adds a new subscription if there is room, and returns the client's stream: nil if none is open or nothing was
+// added. A signed-in user may have half of all subscriptions. add forgets clients that had no stream for linger.
 func (r *Hub) add(c Client, uri string) (stream *Stream, isNew bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -117,7 +117,7 @@ func TestACurrentListThatCannotBeRead(t *testing.T) {
 	})
 }
 
-// An agent's event, here that it rests, may archive a list without a revision: the client is notified of it too.
+// A client is also notified of an agent's event, here a rest, which may archive a list without a revision.
 func TestWhatAgentsDoIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, who := newHub(t, storetest.NewMemory(), 4, 20), board.Conversation{Key: "chat:a"}

@@ -28,7 +28,7 @@ func New(s *server.Server, c edge.Config) *edge.Edge {
 
 // takeEvents returns the handler of hook events, which a host posts itself or through `todo-mcp hook --server`. The
 // handler applies an event to its sender's lists. It answers in the host's form of JSON, in the given language, and
-// with {} if there is nothing to tell the agent. With ?finish the end of a turn is refused while items are open.
+// with {} if there is nothing to tell the agent. With ?finish it refuses to end a turn, once for the same open items.
 func takeEvents(language string) edge.Handler {
 	return func(w http.ResponseWriter, r *edge.Request) error {
 		if r.ReadOnly {

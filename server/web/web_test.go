@@ -31,8 +31,8 @@ func event(name, more string) string {
 const todoWrite = `,"tool_name":"TodoWrite","tool_input":{"todos":[{"content":"Write","status":"in_progress","activeForm":"Writing"}]}`
 
 // A host posts its events to the server that its agent calls. The agent's list then has the event's folder, a list of
-// the host's own tool is on the board, a person's change is in one answer only, and with ?finish a turn cannot end
-// while items are open.
+// the host's own tool is on the board, a person's change is in one answer only, and with ?finish the end of a turn with
+// open items is refused.
 func TestHookOverHTTP(t *testing.T) {
 	s, url := servertest.Site(t)
 	post := func(path, event, want string) {

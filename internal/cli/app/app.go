@@ -34,9 +34,9 @@ type App struct {
 	*Settings
 	Command string
 	Folder  string           // the folder whose list is meant if the command names no list; empty is the working directory
-	Brief   bool             // a host waits for the command, so it leaves upgrades of the schema to other commands
+	Brief   bool             // a host waits for this command, so other commands must upgrade the schema
 	typed   *bufio.Reader    // see TypedInput
-	Metrics *metrics.Metrics // of `serve`; nil for other commands
+	Metrics *metrics.Metrics // set for `serve`; nil for other commands
 	Audit   *audit.Log       // set when the store is opened with --audit-log; else nil
 }
 
@@ -63,14 +63,14 @@ func CommandLine(command string) todo.Writer {
 	return todo.Writer{Client: "command line", Variant: command, Person: true}
 }
 
-// Env is the part of its process that a command uses.
+// Env has the streams, environment variables and signals of a command's process, and the program's version.
 type Env struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string // not nil
 	Version        string
-	// Signals returns a context that ends when the process is told to stop; it may be nil. `hook` does not
-	// call it: the first signal kills the process.
+	// Signals returns a context that ends when the process is told to stop. Signals may be nil. A host's `hook` does
+	// not call Signals, so its first signal kills the process.
 	Signals func(context.Context) context.Context
 }
 
@@ -84,7 +84,7 @@ func (e UsageError) Error() string { return e.Err.Error() }
 
 func (e UsageError) Unwrap() error { return e.Err }
 
-// Usagef returns a [UsageError] with a text made as by [fmt.Errorf].
+// Usagef returns a [UsageError] with a text formatted as by [fmt.Errorf].
 func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
 
 // TerminalWidth returns the width of a terminal in columns, 80 if it is unknown, and 0 when w is no terminal.

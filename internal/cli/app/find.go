@@ -14,10 +14,10 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// maxRecentLists is how many lists, the most recently changed, are candidates if the user names no list.
+// maxRecentLists is how many of the most recently changed lists are candidates if the user names no list.
 const maxRecentLists = 50
 
-// OnList finds a command's list, see [App.FindList], notes that a person looked at the list, and calls the function do.
+// OnList finds a command's list, see [App.FindList], notes that a person looked at the list, and passes the list to do.
 func (a *App) OnList(ctx context.Context, args []string, o NamedOptions, do func(board.Lists, todo.Snapshot) error) error {
 	return a.OnLists(func(lists board.Lists) error {
 		list, err := a.FindList(ctx, lists, args, o)
@@ -54,7 +54,7 @@ func (a *App) FindList(ctx context.Context, lists board.Lists, args []string, o 
 	return Foremost(ctx, lists, all)
 }
 
-// OfFolder returns the foremost list that skip does not exclude, of a folder or of the nearest parent with such a list.
+// OfFolder returns a folder's foremost list that is not skipped, or that of the nearest parent folder with such a list.
 func OfFolder(ctx context.Context, lists board.Lists, folder string, skip func(todo.Snapshot) bool) (todo.Snapshot, error) {
 	for {
 		found, err := lists.Find(ctx, board.Query{Workspace: &folder, Limit: maxRecentLists})
@@ -71,8 +71,8 @@ func OfFolder(ctx context.Context, lists board.Lists, folder string, skip func(t
 }
 
 // Foremost returns the list that a person who names no list most likely means: a main list with an agent present, else
-// one that is not archived, else any. At each of these steps an open list wins, else the first in the order of found.
-// Foremost returns the zero snapshot if found has no lists.
+// a main list that is not archived, else any. Open lists come first, except among archived lists; then the order of
+// found decides. Foremost returns the zero snapshot if found is empty.
 func Foremost(ctx context.Context, lists board.Lists, found []todo.Snapshot) (todo.Snapshot, error) {
 	states, err := lists.States(ctx, found...)
 	groups := account.Groups(found, states)

@@ -70,7 +70,7 @@ const (
 	StoreGroup
 	KeepGroup     // of commands that write
 	AddressGroup  // where a server listens
-	HTTPGroup     // how clients reach a server, and limits
+	HTTPGroup     // how clients reach a server, and limits on them
 	TokenGroup    // sign-in by tokens
 	SignInGroup   // sign-in by an issuer
 	OperatorGroup // for the operators of `serve`
@@ -135,7 +135,7 @@ func NewSettings() *Settings {
 // listRows returns the settings for lists and the store.
 func (s *Settings) listRows() []*Setting {
 	return []*Setting{
-		{StoreGroup, "store", "", secret(checked(&s.Store, "STORE", checkStore)), // its errors hide only the password
+		{StoreGroup, "store", "", secret(checked(&s.Store, "STORE", checkStore)), // its errors show all but the password
 			"where lists are kept: memory, sqlite:PATH or postgres://USER@HOST/DATABASE; empty is a file in the state directory"},
 		{StoreGroup, "archive-after", "24", number(&s.Archive, "HOURS", time.Hour, 0, 1_000_000),
 			"how many hours after its last change a settled list counts as archived, and an open one after two weeks; 0 is never"},
@@ -154,7 +154,7 @@ func (s *Settings) listRows() []*Setting {
 	}
 }
 
-// toolRows returns the settings for tools and other offers of a server.
+// toolRows returns the settings for tools, their texts and results, and the log.
 func (s *Settings) toolRows() []*Setting {
 	defaults := tools.Defaults()
 	return []*Setting{
@@ -233,7 +233,7 @@ const maxShown = 100
 // error names each invalid value, its origin and what is allowed; such a setting keeps its default.
 func (s *Settings) Collect(env Env) error {
 	// These bounds are not settings. An agent that begins 1000 lists a day is out of control. Lists unchanged for an
-	// hour may be dropped when room is short; finished lists go 90 days after their last change.
+	// hour may be dropped when room is short; finished lists are deleted 90 days after their last change.
 	s.Keep.Begun, s.Keep.Abandoned, s.Keep.Finished = 1000, time.Hour, 90*24*time.Hour
 	named := cmp.Or(s.File, env.Getenv("TODO_CONFIG"))
 	s.File = cmp.Or(named, configFile(env.Getenv))
@@ -307,8 +307,8 @@ func configFile(getenv func(string) string) string {
 type kind struct {
 	Placeholder string             // stands for the value in help; "bool": the flag alone means true
 	Secret      bool               // errors do not quote the value
-	Many        bool               // words with commas between them; the flag may be repeated
-	Value, From string             // the user's text; "flag", "environment" or the config file's path, empty by default
+	Many        bool               // the value is several words with commas between them; the flag may be repeated
+	Value, From string             // the user's text; its origin: "flag", "environment", the config file's path, or empty
 	set         func(string) error // parses a value and stores it; the error says what is allowed
 }
 

@@ -47,7 +47,7 @@ func (a *App) OnLists(do func(board.Lists) error) error {
 	return a.OnStore(func(_ *store.Opened, b *board.Board) error { return do(b.Everyone()) })
 }
 
-// OnStore opens the store and calls the function do. It fails if the store cannot be read in time, as when locked.
+// OnStore opens the store and calls the function do. It fails if it cannot read the store in time, as when locked.
 func (a *App) OnStore(do func(*store.Opened, *board.Board) error) error {
 	st, b, done, err := a.Open()
 	if err != nil {
@@ -139,7 +139,7 @@ func (a *App) Spool() (*hook.Spool, error) {
 	return s, err
 }
 
-// Settle applies pending hook events within the request timeout. After an error, lists may lack some of them.
+// Settle applies pending hook events within the request timeout. After an error, lists may lack some events.
 func (a *App) Settle(ctx context.Context, st *store.Opened) error {
 	spool, _ := a.Spool() // cannot fail: the store is open
 	ctx, cancel := context.WithTimeout(ctx, a.Request)

@@ -158,7 +158,7 @@ var asWindows = map[string]func(text string) []byte{
 }
 
 // BAD-INPUT 162: Byte order marks, UTF-16, Windows line ends in any input → Read as UTF-8. A
-// client's file keeps its mark, its copy each byte
+// client's file keeps its mark; its backup is identical
 func TestTextsOfWindows(t *testing.T) {
 	for name, form := range asWindows {
 		t.Run(name, func(t *testing.T) {

@@ -68,7 +68,7 @@ func Delete(fs *flag.FlagSet) app.Run {
 // edited changes a list and updates l. It returns a format string for the list's title and its id.
 type edited func(ctx context.Context, lists board.Lists, l *todo.Snapshot) (words string, err error)
 
-// edit returns a function that makes an edit and returns the text in words, or "was so already" if nothing changed.
+// edit returns a function that makes the edit e. It returns a format string: words, or "was so already" if nothing changed.
 func edit(a *app.App, e todo.Edit, words string) edited {
 	return func(ctx context.Context, lists board.Lists, l *todo.Snapshot) (string, error) {
 		out, err := lists.Edit(ctx, l.List.ID, e, app.CommandLine(a.Command))
@@ -98,7 +98,7 @@ func purge(ctx context.Context, a *app.App, lists board.Lists, l *todo.Snapshot,
 	return err
 }
 
-// forLists calls the function do for each list in args and prints the result. If a list is not found, it does nothing.
+// forLists calls the function do for each list in args and prints the result. If any is not found, it changes no list.
 func forLists(ctx context.Context, a *app.App, args []string, o app.NamedOptions, do edited) error {
 	return a.OnLists(func(lists board.Lists) error {
 		found, err := a.NamedAll(ctx, lists, args, o)
@@ -219,7 +219,7 @@ const editHelp = `
      you reword it. -->
 `
 
-// formatEditable returns a task line for each item of a list, then for each item in its Later, then editHelp.
+// formatEditable returns a task line for each item of a list, then one for each item in list.Later, then editHelp.
 func formatEditable(list todo.Snapshot) string {
 	var b strings.Builder
 	for _, i := range list.Items {

@@ -91,7 +91,7 @@ func todoWriteJSON(a *app.App, args []string) ([]byte, error) {
 // commandLasts is how long an agent counts as present after it ran the command TodoWrite.
 const commandLasts = 30 * time.Minute
 
-// todoWriteTo returns the write to the list of --list or TODO_LIST, else to the folder's (docs/spec/variants.md C3).
+// todoWriteTo returns the write to the list of --list or TODO_LIST, else to the folder's list (docs/spec/variants.md C3).
 func todoWriteTo(a *app.App, call *tools.Call) board.Write {
 	writer, folder := todo.Writer{Client: "command line", Variant: "TodoWrite"}, app.Absolute("")
 	w := board.Write{Writer: writer, Change: call.Change, Title: call.Title, Target: call.Target}

@@ -180,7 +180,7 @@ func history(ctx context.Context, a *app.App, lists board.Lists, list todo.Snaps
 	return nil
 }
 
-// statusLine prints a line for the named list, else the chat's, else the folder's open list; nothing if it finds none.
+// statusLine prints one line for the list that [statusList] finds; nothing if it finds none or fails.
 func statusLine(ctx context.Context, a *app.App, args []string, claudeCode bool, width int) error {
 	var chat claudeStatus
 	if claudeCode {
@@ -217,8 +217,8 @@ type claudeStatus struct {
 	} `json:"workspace"`
 }
 
-// statusList returns the list of a status line, or an empty one. For Claude Code it never returns the list of another
-// chat, unless args or --list name a list. A list without a chat, as over HTTP, belongs to all chats of its folder.
+// statusList returns the named list, else the chat's, else the folder's open list, else a chat of the folder, else none.
+// For Claude Code it leaves out other chats and their lists, but not the folder's lists without a chat, as over HTTP.
 func statusList(ctx context.Context, a *app.App, lists board.Lists, args []string, claudeCode bool, chat claudeStatus) (todo.Snapshot, error) {
 	if len(args) > 0 || a.List != "" {
 		return a.FindList(ctx, lists, args, app.NamedOptions{})
@@ -235,7 +235,7 @@ func statusList(ctx context.Context, a *app.App, lists board.Lists, args []strin
 	if err != nil || !found.Archived && !found.Settled() && found.Revision > 0 {
 		return found, err
 	}
-	if claudeCode { // the chat shows the line itself, and needs no line when idle
+	if claudeCode { // Claude Code shows the line in the chat, which needs none about itself
 		return todo.Snapshot{}, nil
 	}
 	chats, _, err := lists.WithChats(ctx, nil)

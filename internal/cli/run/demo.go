@@ -72,7 +72,7 @@ type actor struct {
 	Agent          string      // name of a sub-agent of the first actor; empty for a main agent
 	Done           int         // number of completed steps; the next one is in progress
 	Steps          [][2]string // text and active text
-	Waits          string      // what it needs from a person for step Done+1; may be empty
+	Waits          string      // what the agent needs from a person for step Done+1; may be empty
 	list           string      // id
 }
 
@@ -128,7 +128,7 @@ func (a *actor) write(ctx context.Context, lists board.Lists, done int) error {
 		w.Conversation.Parent = main
 	}
 	waits := ""
-	if done == a.Done { // blocks only once
+	if done == a.Done { // the agent waits for a person only once
 		waits, a.Waits = a.Waits, ""
 	}
 	w.Change = func(d *todo.Draft) error {

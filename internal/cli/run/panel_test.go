@@ -86,7 +86,7 @@ func TestPanelTakeover(t *testing.T) {
 }
 
 // BAD-INPUT 84: `--panel`, and another program holds its port → One warning that names the address
-// and `--addr`, none if it is a todo-mcp; it goes on trying
+// and `--addr`, none for a todo-mcp; the server goes on trying
 func TestPanelPortTaken(t *testing.T) {
 	t.Parallel() // the server tries again each second
 	b := board.NewBoard(storetest.NewMemory())
@@ -135,10 +135,10 @@ func TestDemo(t *testing.T) {
 	}
 	stream := servertest.OpenStream(t, "GET", url+"/api/events", "")
 	for range 300 {
-		stream.Expect("event: list:update") // every plan is done more than once
+		stream.Expect("event: list:update") // in 300 updates each plan is finished more than once
 	}
 	for lists := ""; strings.Count(lists, `"list":`) != 9 || strings.Count(lists, `"parent":`) != 2 || !strings.Contains(lists, "Needs your yes"); {
-		_, lists = programtest.Get(t, url+"/api/lists") // fewer lists between two plans of an agent
+		_, lists = programtest.Get(t, url+"/api/lists") // an agent has no list between two plans
 	}
 	end()
 	checktest.Check(t, <-ended)
@@ -240,8 +240,8 @@ func TestNotifyOfOthers(t *testing.T) {
 	d.expect("A list is finished", "An agent: 1 of 1 done")
 }
 
-// `notify` sends a test to each address and prints the result. serve and stdio do not start with --notify-texts and
-// sign-in, since notices would show everybody's texts.
+// `notify` sends a test to each address and prints the result. serve and stdio do not start with both --notify-texts
+// and sign-in, since notices would show everybody's texts.
 func TestNotifyRefusals(t *testing.T) {
 	d := newDesk(t)
 	if out := programtest.Succeeds(t, "notify", "--notify", d.url, "--notify", strings.Replace(d.url, topic, topic+"2", 1)); strings.Count(out, "sent to ntfy at 127.0.0.1:") != 2 || strings.Contains(out, topic) {

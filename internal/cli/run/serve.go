@@ -166,7 +166,7 @@ func Scheme(a *app.App) string {
 	return "http"
 }
 
-// newWeb returns the HTTP handler: MCP on s, the API and the panel.
+// newWeb returns the HTTP handler of the MCP endpoint of server s, the API and the panel.
 func (a *service) newWeb(s *server.Server) (*edge.Edge, error) {
 	c := edge.Config{
 		Board: s.Board, Hosts: a.Hosts, Origins: a.Origins, PublicURL: a.PublicURL, TrustedProxies: a.Proxies, Log: a.Logger(),

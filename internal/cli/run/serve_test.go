@@ -70,8 +70,8 @@ func TestServeStopsAndResumes(t *testing.T) {
 // A server's answers have its panel's address, for the card in the chat; its instructions, which a model reads, do not
 // have it. Metrics are on the main address, or with --admin-addr on that address alone.
 //
-// BAD-INPUT 15: A header of 1 MB; settings that expose the server without sign-in or TLS, trust
-// every proxy, or name an issuer over http → 431; `serve` does not start
+// BAD-INPUT 15: A 1 MB header; settings exposing the server without sign-in or TLS, trusting every
+// proxy, or naming an http issuer → The header gets 431; `serve` does not start
 func TestServeInMemory(t *testing.T) {
 	plain := programtest.Serve(t, "--store", "memory")
 	answers := func(url string, want int, headers ...string) (body string) {

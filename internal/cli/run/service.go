@@ -193,7 +193,7 @@ func (a *service) listenPanel(ctx context.Context) net.Listener {
 	return nil
 }
 
-// sidePanel serves the panel in the background until end is called or ctx ends, at first on the given listener, if any.
+// sidePanel serves the panel in the background until end is called or ctx ends. It begins on first, if not nil.
 func (a *service) sidePanel(ctx context.Context, b *board.Board, first net.Listener) error {
 	config, err := a.serverConfig(b)
 	if err != nil {

@@ -61,14 +61,14 @@ func (t terminal) press(keys ...string) {
 	t.tmux(append([]string{"send-keys"}, keys...)...)
 }
 
-// run types a command and waits until the screen is as texts say, see [terminal.see].
+// run types a command and waits until the screen fits texts, see [terminal.see].
 func (t terminal) run(line string, texts ...string) string {
 	t.t.Helper()
 	t.press(line, "Enter")
 	return t.see(texts...)
 }
 
-// do presses keys, which | separates, and waits until the screen is as texts say, see [terminal.see].
+// do presses the keys in a text such as "Escape|?", and waits until the screen fits texts, see [terminal.see].
 func (t terminal) do(keys string, texts ...string) string {
 	t.t.Helper()
 	t.press(strings.Split(keys, "|")...)
@@ -78,7 +78,7 @@ func (t terminal) do(keys string, texts ...string) string {
 // patience is how long a test waits for a change that takes milliseconds on an idle machine.
 const patience = time.Minute
 
-// see waits until the screen shows all texts without a "!" and no text that follows a "!", and returns the screen.
+// see waits until the screen shows each of texts; a text after a "!" must not be shown. It returns the screen.
 func (t terminal) see(texts ...string) (screen string) {
 	t.t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); {
@@ -94,7 +94,7 @@ func (t terminal) see(texts ...string) (screen string) {
 	return ""
 }
 
-// await polls tmux until the format in args has the value want.
+// await polls tmux until it prints the text want for the format in args.
 func (t terminal) await(want string, args ...string) {
 	t.t.Helper()
 	got := ""

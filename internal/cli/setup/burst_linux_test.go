@@ -111,7 +111,7 @@ func TestServersShowWhatIsLeft(t *testing.T) {
 	server.End(t)
 }
 
-// A hook that finds many events waiting applies them, so that a store that nobody reads does not fill the disk.
+// A hook that finds many events waiting applies them, so that the spool of an unread store does not fill the disk.
 func TestManyLeft(t *testing.T) {
 	r := newHookRig(t)
 	for n := range 63 {

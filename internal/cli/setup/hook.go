@@ -77,7 +77,7 @@ func takeIn(ctx context.Context, a *app.App, host string, finish bool, server st
 	return app.PrintJSON(a.Stdout, event.Answer(told), "")
 }
 
-// passOn sends an event to a server, without a tool's response if it is too large, and prints the answer for the host.
+// passOn sends an event to a server and prints its answer. It leaves out the tool's response if the event is too large.
 func passOn(ctx context.Context, a *app.App, event hook.Event, server string) error {
 	client, err := remote.New(server, a.Getenv("TODO_TOKEN"))
 	if err != nil {

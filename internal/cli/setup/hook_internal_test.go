@@ -11,11 +11,11 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/cli/app"
 )
 
-// BAD-INPUT 98: An event of a hook that is cut, over 8 MB, no JSON, with a key twice, of an
+// BAD-INPUT 98: A hook's event that is cut, over 8 MB, no JSON, with a key twice, of an
 // unknown host or tool, without a chat, or that the tool would refuse; a bad setting → Nothing is
 // changed or printed, exit status 0 within three seconds, a line in `hook.log` without a list's
-// text; `/hook` answers why. What the host's tool took is mended (U+FFFD for half a character) and
-// cut
+// text; `/hook` answers why. Texts that the host's tool accepted are mended (U+FFFD for half characters)
+// and cut
 func TestSilentCommandsDoNotPanic(t *testing.T) {
 	dir := t.TempDir()
 	var out bytes.Buffer

@@ -250,7 +250,7 @@ func doctor(t *testing.T, cursorCalls string, args ...string) diagnosis {
 	return diagnosis(printed)
 }
 
-// expect fails the test unless a line begins with a mark and has a text.
+// expect fails the test unless a line begins with the given mark and contains the given text.
 func (d diagnosis) expect(t *testing.T, mark, text string) {
 	t.Helper()
 	for line := range strings.Lines(string(d)) {

@@ -58,7 +58,7 @@ func Uninstall(fs *flag.FlagSet) app.Run {
 	return o.run
 }
 
-// run changes the named clients. If names is empty, it changes those of the method concerned; --print shows all.
+// run changes the named clients. Without names, it changes those that [installer.concerned] returns; --print shows all.
 func (o *installer) run(ctx context.Context, a *app.App, names []string) (err error) {
 	if err := o.Check(); err != nil {
 		return app.UsageError{Err: err}
@@ -261,7 +261,7 @@ func (o *installer) makeChange(ctx context.Context, c install.Client, change ins
 	return text, nil
 }
 
-// places returns paths as a list for people.
+// places joins paths into a text for people.
 func (o *installer) places(paths ...string) string {
 	short := make([]string, len(paths))
 	for i, path := range paths {

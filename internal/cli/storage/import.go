@@ -195,7 +195,7 @@ func (i importer) save(ctx context.Context, some []todo.Snapshot) error {
 func eachLine(in io.Reader, do func(todo.Snapshot) error) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxLine)
-	searched := 0 // bytes of the next line that have no line end; a line may come in parts of 4 kB
+	searched := 0 // bytes of the next line that were searched for a line end; a line may come in parts of 4 kB
 	lines.Split(func(data []byte, atEOF bool) (int, []byte, error) {
 		if !atEOF && bytes.IndexByte(data[searched:], '\n') < 0 {
 			searched = len(data)
@@ -227,8 +227,8 @@ func eachLine(in io.Reader, do func(todo.Snapshot) error) error {
 	return nil
 }
 
-// readLine parses and checks a line of an export. Duplicate or unknown keys, another case, invalid UTF-8, lone
-// surrogates and text after the value are errors (BAD-INPUT 83).
+// readLine parses and checks a line of an export. Duplicate or unknown keys, keys in another case, invalid UTF-8,
+// lone surrogates and text after the value are errors (BAD-INPUT 83).
 func readLine(line []byte) (s todo.Snapshot, err error) {
 	if err = json.Unmarshal(line, &s, json.RejectUnknownMembers(true)); err == nil {
 		_, err = json.Marshal(render.Document(s)) // fails for a time whose year in UTC is not from 0 to 9999
@@ -285,7 +285,7 @@ func checkLabels(s todo.Snapshot) error {
 	return nil
 }
 
-// checkEdits checks a person's edit of an item. Each wording in the edit must be a valid text: the item may get it.
+// checkEdits checks BegunBy, Holder and PersonEdit of an item. Wordings must be valid: one may become the item's text.
 func checkEdits(i todo.Item) error {
 	words := strings.SplitN(i.PersonEdit.Replaced, "\n", todo.MaxReplaced+1)
 	if len(words) > todo.MaxReplaced || max(len(i.BegunBy), len(i.Holder)) > todo.MaxLabel {

@@ -134,12 +134,12 @@ func TestImportOfAnotherHistory(t *testing.T) {
 	}
 }
 
-// A wrong line is refused. BAD-INPUT 83: a line that two parsers could read differently is refused: each key must come
-// once, in the exact case, and texts have no lone surrogate. BAD-INPUT 82: item ids must be 1 to last_id, so that the
-// next item gets a number above all of them; and names and labels of a list are bounded.
+// import refuses a line that two parsers could read differently: with a key twice or in another case, or with a lone
+// surrogate in a text (BAD-INPUT 83). It also refuses item ids outside 1 to last_id, since the next item gets the number
+// after last_id, and names and labels that are too long (BAD-INPUT 82).
 //
-// BAD-INPUT 82: A workspace of 900 kB; such a one in an import, or a bad label, name, id,
-// `last_id` or revision → It is cut to 4,096 bytes; the import is refused, naming the line
+// BAD-INPUT 82: A client's 900 kB workspace; an import with such a workspace, bad label, name, id,
+// `last_id` or revision → The client's is cut to 4,096 bytes; the import is refused, naming the line
 func TestImportReadsStrictly(t *testing.T) {
 	huge := strings.Repeat("x", 900_000)
 	const notOne = "line 1: not a line of an export"
@@ -205,8 +205,8 @@ func secondLine(revision, id int) string {
 	return strings.NewReplacer(`"revision":1`, `"revision":`+strconv.Itoa(revision), `"id":"1","text"`, `"id":"`+n+`","text"`, `"last_id":1`, `"last_id":`+n).Replace(exportLine)
 }
 
-// BAD-INPUT 165: A pipe without end to `import`; a file without end from an editor → Refused at
-// the first bad line; refused past 1 MB. What was typed stays in a file that the error names
+// BAD-INPUT 165: An endless pipe to `import`, or file from an editor → The pipe is refused at its
+// first bad line; the file past 1 MB. Typed text stays in a file that the error names
 func TestImportOfAnEndlessInput(t *testing.T) {
 	for line, says := range map[string]string{
 		"y\n":             "line 1: not a line of an export",
@@ -312,8 +312,8 @@ func exported(t *testing.T, lists int, apart time.Duration, text string) string 
 	return out.String()
 }
 
-// BAD-INPUT 170: An import of 2,500 lists of one chat, or of more than `--max-size` holds → No
-// daily bound; no list is displaced: it stops, says how far it came, and can go on
+// BAD-INPUT 170: Importing 2,500 lists of one chat, or more than `--max-size` holds → The chat has
+// no daily bound; a full store displaces no list: import stops, says how far, and can continue
 func TestImportIsNoUse(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "todo.db")
 	days := exported(t, 2500, 100*24*time.Hour/2500, "Step")

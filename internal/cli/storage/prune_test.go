@@ -48,7 +48,7 @@ func note(t *testing.T, path, principal, what string) {
 	checktest.Check(t, err)
 }
 
-// oldNotes counts the keys in a file whose text begins with old.
+// oldNotes counts the keys in a store's file that begin with "old".
 func oldNotes(t *testing.T, path string) (n int) {
 	t.Helper()
 	db := checktest.Must(sql.Open("sqlite", path))(t)

@@ -162,7 +162,7 @@ func Prune(fs *flag.FlagSet) app.Run {
 	}
 }
 
-// prune deletes for good the lists whose last change is at least this age. If the flag open is false, open lists stay
+// prune deletes for good the lists unchanged for at least the duration age. If the flag open is false, open lists stay
 // unless another list replaced them. If the flag dry is true, prune only prints the lists.
 func prune(ctx context.Context, a *app.App, st *store.Opened, lists board.Lists, age time.Duration, open, dry, yes bool) error {
 	stays := func(l todo.Snapshot) bool {

@@ -24,7 +24,7 @@ import (
 )
 
 func main() {
-	if len(os.Args) == 2 && os.Args[1] == "nothing" { // for the row of a start with the libraries alone
+	if len(os.Args) == 2 && os.Args[1] == "nothing" { // startRows measures the start of a program with the libraries alone
 		return
 	}
 	if len(os.Args) == 4 && os.Args[1] == "bare" {
@@ -59,7 +59,7 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-// options are what a user asks for.
+// options has the flags and arguments of the command line.
 type options struct {
 	program  string
 	document string // empty for standard output

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// wait is something that a person waits for.
+// wait is an operation that a person waits for, such as a start or a hook.
 type wait struct {
 	name string
 	once func() (time.Duration, error)
@@ -79,7 +79,7 @@ func startRows(o options) (rows [][]string, err error) {
 	return rows, nil
 }
 
-// waits returns the waits of a person for a program whose store is in a folder.
+// waits returns the operations of a program that a person waits for. The program keeps its store in a folder.
 func waits(program, folder string) []wait {
 	n := 0
 	hook := func(event string) func() (time.Duration, error) {
@@ -137,7 +137,7 @@ func startIn(folder string, args ...string) (p *process, err error) {
 	return p, p.Start()
 }
 
-// writes connects to a server on stdio as a chat and writes a plan.
+// writes connects to a server on stdio as a client and writes a plan.
 func (p *process) writes() error {
 	c, err := newPipeClient(p, scenarios[0].calls(0))
 	if err == nil {

@@ -145,8 +145,8 @@ func (s *speeds) write(c contender, n int, w *written) error {
 	return err
 }
 
-// timing has the times before and after a plan was written and after it was advanced, and the bytes of the answers to
-// the writing.
+// timing has the times before a plan was written, after it was written, and after it was advanced by a step, and the
+// bytes of the answers to the writing calls.
 type timing struct {
 	began, written, advanced time.Time
 	bytes                    int

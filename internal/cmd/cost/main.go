@@ -1,8 +1,8 @@
 //go:build linux
 
-// Command cost measures what a todo list costs a model: the part of its context that the tool's description, the plans
-// it writes and the answers it reads take, in each known client and beside other servers from npm. It also measures how
-// fast all these servers start and write, and their memory. It writes the results into tables of documents.
+// Command cost measures how much of a model's context a todo list takes: the tool's description, the plans that the
+// model writes and the answers that it reads. It measures this in each known client, and for other servers from npm. It
+// also measures how fast all these servers start and write, and their memory. The results go into tables of documents.
 //
 //	cost [-runs N] ROOT PROGRAM PEERS
 //

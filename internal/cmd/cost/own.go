@@ -117,7 +117,7 @@ func (m *meter) client(p program, r reader) (c costs, err error) {
 	return c, nil
 }
 
-// clientsTable has one row for all clients with the same figures.
+// clientsTable returns the table of clients. Clients with the same figures share a row.
 func clientsTable(all []costs) string {
 	head := []string{"client", "shows its model", "listing:", "instructions:"}
 	for _, what := range []string{"write", "answer"} {
@@ -143,7 +143,7 @@ func clientsTable(all []costs) string {
 	return page.Table(append(head, "session:"), rows)
 }
 
-// ownTool is one of our tools, or a group that belongs together, and how much of a context a plan kept with it takes.
+// ownTool is one of our tools, or a group used together, and how much of a context it takes to keep a plan with it.
 type ownTool struct {
 	name  string
 	flags []string
@@ -151,7 +151,7 @@ type ownTool struct {
 	use
 }
 
-// tools measures all our tools for a client that shows its model the text; the first is TodoWrite as listed by default.
+// tools measures our tools with a client that shows its model the text of results; the first is the default TodoWrite.
 func (m *meter) tools(path string) ([]ownTool, error) {
 	all := []ownTool{
 		{name: "`TodoWrite`", flags: []string{"--tools=TodoWrite"}, way: wholeList()},

@@ -85,7 +85,7 @@ func taskMasterAI() way {
 	return stepwise(create, set, "done", "in-progress")
 }
 
-// shrimp is the way of a server that guides its model: the calls that begin and end a step answer how to go on.
+// shrimp is the way of a server that guides its model: answers to calls that begin or end a step say how to go on.
 func shrimp() way {
 	var ids []string
 	set := func(c *connection, number int, status string) error {

@@ -30,7 +30,7 @@ const patience = time.Minute
 type program struct {
 	command []string
 	env     []string
-	// prepare is a command that is run in the folder before the server starts; empty for none.
+	// prepare is a command to run in "{dir}" before the server starts; empty for none.
 	prepare []string
 }
 
@@ -52,7 +52,7 @@ type connection struct {
 	instructions string
 	started      time.Duration // from the start to the answer to initialize
 	calls        []call        // all so far
-	asked        int           // how many requests ask has sent so far
+	asked        int           // number of requests sent so far, see ask
 }
 
 // call is a tool's name, the arguments that a model wrote, and the part of the answer that the model was shown. wrote
@@ -81,7 +81,7 @@ func (p program) start(r reader) (*connection, error) {
 	return c, nil
 }
 
-// prepared runs prepare in a folder.
+// prepared runs the command p.prepare in the folder dir.
 func (p program) prepared(dir string) error {
 	if len(p.prepare) == 0 {
 		return nil

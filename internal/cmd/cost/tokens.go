@@ -26,7 +26,7 @@ func newMeter() (*meter, error) {
 // amount is how much of a model's context texts take.
 type amount struct{ tokens, characters int }
 
-// of returns the sum of the amounts of texts; each text is counted by itself.
+// of adds up the amounts of texts. Each text is counted by itself.
 func (m *meter) of(texts ...string) (a amount) {
 	for _, text := range texts {
 		n, err := m.codec.Count(text)

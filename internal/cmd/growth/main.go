@@ -1,8 +1,8 @@
 //go:build linux
 
 // Command growth shows how a store in use grows: it writes the lists of a developer, day by day, under the default
-// retention, and then measures the program on the lists that are left. A simulated day takes the time in -day, or
-// longer if its writes do; retention times are scaled to it.
+// retention, and then measures the program on the lists that are left. A simulated day lasts as long as -day says,
+// or longer if its writes take longer. Retention times are scaled to -day.
 //
 //	growth [-days N] [-lists N] [-day D] PROGRAM
 //
@@ -139,7 +139,7 @@ func snapshot(id string, n int, revision int64) todo.Snapshot {
 	return s
 }
 
-// report prints the size of a store, checks that no list that a person looked at is gone, and returns the number of
+// report prints the size of a store, checks that every list that a person looked at is left, and returns the number of
 // lists.
 func report(file string, day, begun, looked int) (lists int, err error) {
 	store, err := sqlite.Open(file, board.Keep{})

@@ -16,7 +16,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/cli"
 )
 
-// call is a request that can be repeated, with the same work for the server each time.
+// call is a request that makes the server do the same work each time it is repeated.
 type call struct {
 	name   string
 	before func(n int) error // prepares the n-th call and is not counted; may be nil
@@ -38,14 +38,14 @@ func (s *site) calls() []call {
 	}
 }
 
-// site is a running `serve` on a new SQLite file, with a client's session that has a list.
+// site is a running `serve` on a new SQLite file, with a client's session and the id of the session's list.
 type site struct {
 	url, session, list string
 	stop               func() error
 }
 
-// serve runs the command serve in this process. It begins the session's list, and a second list that mirrors the list
-// of a host's own todo tool, as the host's hooks report it.
+// serve runs the command serve in this process. It begins the list of the session, and a second list that copies the
+// todo list of a host's own tool, as the host's hooks report it.
 func serve() (s *site, err error) {
 	folder, err := os.MkdirTemp("", "ratchet")
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *site) tool(arguments string) error {
 	return err
 }
 
-// hook posts an event of the host's chat. more is further JSON fields of the event, each after a comma.
+// hook posts an event of the host's chat. Further JSON fields of the event, each after a comma, are given as more.
 func (s *site) hook(name, more string) error {
 	_, err := s.ask(http.MethodPost, "/hook", `{"session_id":"chat","cwd":"/home/ada/parser","hook_event_name":"`+name+`"`+more+`}`)
 	return err
@@ -129,13 +129,13 @@ func (s *site) hook(name, more string) error {
 
 func (s *site) prompt(int) error { return s.hook("UserPromptSubmit", `,"prompt":"Go on"`) }
 
-// edit completes an item as a person does; for an even n it sets the item back to pending.
+// edit sets the status of item 1 as a person does: completed for an odd n, pending for an even n.
 func (s *site) edit(n int) error {
 	_, err := s.ask(http.MethodPost, "/lists/"+s.list+"/edit", fmt.Sprintf(`{"do":"status","id":"1","status":%q}`, []string{"pending", "completed"}[n%2]))
 	return err
 }
 
-// ask sends a request and returns the answer. If the answer names a session, later requests to /mcp use the session.
+// ask sends a request and returns the answer. If the answer names a session, later requests to /mcp use that session.
 func (s *site) ask(method, path, body string) ([]byte, error) {
 	r, err := http.NewRequest(method, s.url+path, strings.NewReader(body))
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// Each call is made [warm] times without counting and then [counted] times with counting. A function counts only if it
-// ran in every counted call, so that functions of the program's own timers do not count.
+// Each call is made [warm] times uncounted and then [counted] times counted. A function counts only if it ran in every
+// counted call, so that functions of the program's own timers do not count.
 const (
 	warm, counted = 4, 6
 	made          = warm + counted
@@ -29,8 +29,8 @@ const (
 // function is a named function or method of the program, with the function literals in it.
 type function struct{ pkg, name string }
 
-// countCalls returns the functions that run in each call, by the call's name. It needs a program that was built to
-// count functions (`make functions`).
+// countCalls returns the functions that run in each call, by the call's name. It works only in a program that was built
+// to count its functions (`make functions`).
 func countCalls(root string) (passed map[string][]function, err error) {
 	s, err := serve()
 	if err != nil {
@@ -87,8 +87,8 @@ func (p *program) passes(c call) (every map[function]bool, err error) {
 	return every, nil
 }
 
-// rest waits until no function has run for the first time in the last ten milliseconds: each such function makes the
-// written counters longer.
+// rest waits until the written counters have not grown for ten milliseconds. They grow when a function runs for the
+// first time since they were cleared.
 func rest() error {
 	before := 0
 	for range 100 {
@@ -159,7 +159,7 @@ func (p *program) hit() (map[function]bool, error) {
 	return hit, nil
 }
 
-// at returns the function at a line of a file. A literal outside of every function counts as a function of its own.
+// at returns the function at a line of a file. A function literal outside of every function counts as a function.
 func (p *program) at(path string, line int) (function, error) {
 	if p.files[path] == nil {
 		read, err := extents(p.root, path)
@@ -197,7 +197,7 @@ func extents(root, path string) (all []extent, err error) {
 	return all, nil
 }
 
-// receiver returns the name of the type t of a method's receiver.
+// receiver returns the name of a method's receiver type.
 func receiver(t ast.Expr) string {
 	switch t := t.(type) {
 	case *ast.StarExpr:

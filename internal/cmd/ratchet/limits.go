@@ -48,7 +48,7 @@ func (l limit) judge(count int) error {
 	return nil
 }
 
-// lowered returns the text of the limits, with the count in place of each limit that is above its count.
+// lowered returns the text of the limits, in which each limit above its count is replaced by the count.
 func lowered(text string, limits []limit, counts map[string]int) string {
 	for _, l := range limits {
 		if count, ok := counts[l.name]; ok && count < l.limit {

@@ -5,9 +5,9 @@
 //	ratchet [-lower] ROOT [FOLDER]
 //
 // ROOT is the repository. -lower lowers each limit that is above its count. The functions of each call are written to
-// FOLDER. ratchet counts functions only if it was built for that purpose, as by `make functions`, which `make test`
-// runs; `go run -C internal/cmd ./ratchet ../..` counts the rest in a second.
-// ratchet is not a Go test, because `go test` would not run it again when only files outside of its module changed.
+// FOLDER. ratchet counts functions only if it was built for that purpose by `make functions`, which `make test` runs;
+// `go run -C internal/cmd ./ratchet ../..` counts the rest in a second. ratchet is not a Go test, because `go test`
+// would not run it again when only files outside of its module changed.
 package main
 
 import (

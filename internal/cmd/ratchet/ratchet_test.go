@@ -9,8 +9,8 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 )
 
-// A count over its limit is refused with advice; a count more than one percent below asks for a lower limit; the
-// function lowered changes only limits that are too high.
+// A count over its limit is refused with advice, and so is a count more than one percent below its limit. lowered
+// changes only limits above their counts.
 func TestLimits(t *testing.T) {
 	const text = "# name limit aim how\n\ngo    1000  900 lines\ntests 10    -   lines\n"
 	limits, err := parse(text)

@@ -89,7 +89,7 @@ type computer struct {
 func newComputer(t *testing.T, registry string) computer {
 	home := t.TempDir()
 	return computer{t, home, []string{
-		// npm looks below its prefix for programs that are installed already
+		// npm looks for installed programs below its prefix
 		"HOME=" + home, "PATH=" + os.Getenv("PATH"), "npm_config_prefix=" + filepath.Join(home, "npm"), "npm_config_registry=" + registry, "npm_config_update_notifier=false", "npm_config_audit=false", "npm_config_fund=false",
 	}}
 }

@@ -36,8 +36,8 @@ func (f file) mode() int64 {
 // modified returns the modification time of every file in an archive, the same that npm uses.
 func modified() time.Time { return time.Date(1985, 10, 26, 8, 15, 0, 0, time.UTC) }
 
-// read returns the file, or all files of the folder, at a path (from) in the repository. Another path (into) takes the
-// place of that path in the archive.
+// read returns the file at a path in the repository, or the files of the folder at this path. In the archive their
+// paths begin with into instead of from.
 func (r release) read(from, into string) (files []file, err error) {
 	from = filepath.Join(r.root, filepath.FromSlash(from))
 	err = filepath.WalkDir(from, func(name string, e fs.DirEntry, err error) error {
@@ -62,9 +62,9 @@ func (r release) license(withBinary bool) ([]file, error) {
 	return append(files, others...), err
 }
 
-// binary returns the program that GoReleaser has built for goos and goarch, with a name for the archive. GoReleaser's
-// folders are named todo-mcp_SYSTEM_PROCESSOR with the processor's variant, and todo-mcp-macos_darwin_all for the
-// universal program of macOS.
+// binary returns the program that GoReleaser built for goos and goarch, as a file for an archive, where its path is
+// name. GoReleaser writes it to the folder todo-mcp_GOOS_GOARCH with the processor's variant, and the universal program
+// of macOS to todo-mcp-macos_darwin_all.
 func (r release) binary(goos, goarch, name string) (file, error) {
 	pattern := filepath.Join(r.dist, "todo-mcp*_"+goos+"_"+goarch+"*", path.Base(name))
 	found, err := filepath.Glob(pattern)

@@ -39,7 +39,7 @@ func main() {
 
 // release has the settings of a release and its folders.
 type release struct {
-	// root is the folder of the repository, dist the folder of the binaries, to which everything is written.
+	// root is the folder of the repository. dist has the binaries and gets everything that is written.
 	root, dist string
 	// version has no v in front. Every file gets its version from here.
 	version string
@@ -88,7 +88,7 @@ func platforms() []platform {
 	}
 }
 
-// name returns the platform as it stands in the names of npm's packages.
+// name returns the platform's part of an npm package's name, such as linux-x64.
 func (p platform) name() string { return p.system + "-" + p.processor }
 
 // program returns the name of the binary.

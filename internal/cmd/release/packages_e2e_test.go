@@ -167,7 +167,7 @@ func (c computer) testLauncher(t *testing.T, launcher []string, becomes bool) {
 			t.Errorf("the process is %s (%v)", name, err)
 		}
 		checktest.Check(t, s.Process.Signal(sig))
-		// Only the program holds the other end of the pipe, so it has ended, too.
+		// Only the program holds the other end of the pipe: at EOF the program has ended, too.
 		if rest, err := io.ReadAll(s.out); err != nil || len(rest) > 0 {
 			t.Errorf("after %s it writes %q (%v)", sig, rest, err)
 		}
@@ -176,8 +176,8 @@ func (c computer) testLauncher(t *testing.T, launcher []string, becomes bool) {
 	c.testTerminal(t, append(launcher, "serve", "--store", "memory", "--addr", "127.0.0.1:0", "--drain", "1"))
 }
 
-// testTerminal checks that Ctrl-C, which a terminal sends to both launcher and program, lets the program end in order:
-// if the launcher passed it on, the second signal would kill the draining program.
+// testTerminal checks that the program ends in order on Ctrl-C, which a terminal sends to both launcher and program. If
+// the launcher passed it on, the second signal would kill the draining program.
 func (c computer) testTerminal(t *testing.T, command []string) {
 	cmd := c.command(command...)
 	cmd.SysProcAttr = nil
@@ -192,8 +192,8 @@ func (c computer) testTerminal(t *testing.T, command []string) {
 	checktest.Check(t, cmd.Wait())
 }
 
-// mcpb, the tool of the format's makers, unpacks the bundle and finds it valid. The command that mcpb makes of the
-// manifest runs a server with the tools that the manifest names, and with the user's settings.
+// mcpb, the tool of the bundle format's makers, unpacks the bundle and finds it valid. The command that mcpb makes from
+// the manifest runs a server with the tools that the manifest names, and with the user's settings.
 func (r release) testBundle(t *testing.T) {
 	modules := checktest.Must(filepath.Abs(filepath.Join("..", "..", "..", "testdata", "npm-packages", "node_modules")))(t)
 	c := newComputer(t, "")
@@ -241,9 +241,9 @@ console.log(JSON.stringify(await getMcpConfigForManifest({manifest: JSON.parse(m
 	checktest.Must(os.Stat(store))(t) // the file that the user's settings name
 }
 
-// Two builds of one source in different folders, one in and one outside of a git repository, with other file times,
-// have the same bytes: the binary, and all that is made of it. With TODO_LONG=1 each build compiles the real binary
-// without a shared cache, which takes minutes. Otherwise the binary is a stand-in.
+// Two builds of one source have the same bytes, in the binary and in all files made from it, though folders and file
+// times differ and only one folder is a git repository. With TODO_LONG=1 each build compiles the real binary without a
+// shared cache, which takes minutes. Otherwise the binary is a stand-in.
 func TestSameBytes(t *testing.T) {
 	first, second := buildCopy(t, "a", true), buildCopy(t, "another/folder", false)
 	if diff := cmp.Diff(first, second); diff != "" {
@@ -293,7 +293,7 @@ func buildFlags(t *testing.T, version string) (flags []string) {
 	return append(build.Flags, "-ldflags", strings.ReplaceAll(build.Ldflags[0], "{{ .Version }}", version))
 }
 
-// run runs a command in a folder. In the long form (TODO_LONG) its build cache is empty, so that it compiles all.
+// run runs a command in a folder. With TODO_LONG its build cache is empty, so that it compiles every package.
 func run(t *testing.T, folder string, command ...string) {
 	t.Helper()
 	cmd := exec.Command(command[0], command[1:]...)

@@ -15,7 +15,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/cli"
 )
 
-// completions writes to share/completions the scripts by which shells complete command lines.
+// completions writes to share/completions the scripts with which shells complete command lines.
 func (r release) completions(ctx context.Context) error {
 	for shell, suffix := range map[string]string{"bash": "bash", "zsh": "zsh", "fish": "fish", "powershell": "ps1"} {
 		var out bytes.Buffer
@@ -66,8 +66,8 @@ func (r release) plugins(context.Context) error {
 	return nil
 }
 
-// extension writes an archive of Gemini CLI's extension for each system, all with the same content: of a release's
-// files, Gemini CLI takes the one whose name begins with the name of its system.
+// extension writes an archive of Gemini CLI's extension for each system, all with the same content: Gemini CLI takes
+// the file of a release whose name begins with the name of its system.
 func (r release) extension(files []file) error {
 	archive, err := tarball("", files)
 	for _, p := range platforms() {
@@ -114,8 +114,8 @@ func (r release) withImage(values []byte) ([]byte, error) {
 	return imageLine.ReplaceAllLiteral(values, []byte("  repository: "+r.image)), nil
 }
 
-// npm writes the packages for npm: one for each platform, with its binary, and the one that people install, which has
-// no binary and runs the platform's.
+// npm writes the packages for npm: for each platform one with its binary, and the package that people install, which
+// has no binary and runs that of the platform's package.
 func (r release) npm(context.Context) error {
 	for _, p := range platforms() {
 		files, err := r.template("packaging/npm/platform", "", values{platformMark: p.name(), systemMark: p.system, processorMark: p.processor})

@@ -10,7 +10,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/checktest"
 )
 
-// Claude Code takes the repository as a marketplace, and installs its plugin from npm, in the version of the release.
+// Claude Code accepts the repository as a marketplace, and installs its plugin from npm, in the release's version.
 func TestPluginFromMarketplace(t *testing.T) {
 	r := newRelease(t).mustMake(t)
 	repository := checktest.Must(filepath.Abs(r.root))(t)
@@ -31,8 +31,8 @@ func TestPluginFromMarketplace(t *testing.T) {
 	}
 }
 
-// Codex takes the repository as a marketplace, and installs its plugin from npm, in the version of the release, with
-// the server. Gemini CLI finds the extension valid, and installs it.
+// Codex accepts the repository as a marketplace, and installs its plugin from npm, in the release's version and with
+// its server. Gemini CLI finds the extension valid, and installs it.
 func TestPluginsOfOthers(t *testing.T) {
 	r := newRelease(t).mustMake(t)
 	repository := checktest.Must(filepath.Abs(r.root))(t)

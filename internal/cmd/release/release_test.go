@@ -84,7 +84,7 @@ func object(t testing.TB, text string) (out map[string]any) {
 }
 
 // Each platform has a package with its binary and licences, which npm installs on that platform only. The package that
-// people install names all these packages, in its own version.
+// people install requires all these packages in its own version.
 func TestNpmPackages(t *testing.T) {
 	r := newRelease(t).mustMake(t)
 	main := contents(t, filepath.Join(r.dist, "npm", "todo-mcp-1.2.3.tgz"))
@@ -121,8 +121,8 @@ func TestNpmPackages(t *testing.T) {
 	}
 }
 
-// The registry's entry is valid by its schema and names the packages of this release, the bundle with its sum. The
-// bundle has an executable program for each system that its manifest names.
+// The registry's entry is valid by its schema and names the packages of this release, and the bundle with its checksum.
+// The bundle has an executable program for each system that its manifest names.
 func TestRegistryEntry(t *testing.T) {
 	r := newRelease(t).mustMake(t)
 	bundle := contents(t, filepath.Join(r.dist, "todo-mcp.mcpb"))
@@ -176,9 +176,9 @@ func TestRegistryEntry(t *testing.T) {
 	}
 }
 
-// The plugins, as folders and as archives that clients install, and the chart have the version of the release; the
-// chart has the release's image. A plugin has the files that its manifest names, and runs the server as todo-mcp. Each
-// shell has a script of completions.
+// The plugins, as folders and as archives, and the chart have the version of the release; the chart has the release's
+// image. A plugin has the files that its manifest names, and runs the server as todo-mcp. Each shell has a completion
+// script.
 func TestPluginsAndChart(t *testing.T) {
 	r := newRelease(t).mustMake(t)
 	for _, p := range []struct{ archive, folder, client, manifest, server string }{
@@ -247,8 +247,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// In the templates of the packages each version of this program is the mark 0.0.0: a release has its version from the
-// tag alone.
+// In the templates of the packages every version of this program is the mark 0.0.0, so that a release gets its version
+// from the tag alone.
 func TestVersionHasOnePlace(t *testing.T) {
 	found := 0
 	version := regexp.MustCompile(`(?m)^\s*"?(?:version|appVersion|@todo-mcp/[a-z0-9-]+)"?: *"?([^"\s]+)"?,?$`)

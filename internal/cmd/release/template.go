@@ -38,7 +38,7 @@ func marks() *regexp.Regexp {
 	return regexp.MustCompile(strings.Join(all, "|"))
 }
 
-// values returns the values for every file of the release, together with the values in others.
+// values returns the values for every file of the release and the values in others.
 func (r release) values(others values) values {
 	v := values{versionMark: r.version, ownerMark: r.owner, imageMark: r.image}
 	maps.Copy(v, others)
@@ -100,7 +100,7 @@ func (v values) fill(files []file) ([]file, error) {
 	return files, nil
 }
 
-// template is [release.read] with the marks in the files replaced. others has values for these files only.
+// template is [release.read] with the marks in the files replaced. Values for these files alone are given as others.
 func (r release) template(from, into string, others values) ([]file, error) {
 	files, err := r.read(from, into)
 	if err != nil {

@@ -13,12 +13,12 @@ import (
 	"strings"
 )
 
-// digests is the file beside the pictures that has digests of their sources, see [drawnFrom].
+// digests is the file beside the pictures with the digests of their sources, see [drawnFrom].
 const digests = "drawn-from.txt"
 
 // drawnFrom returns a line for each kind of picture: the name of one such picture, and a digest of the kind's sources
-// below root, the folder of the repository. The sources are style sheets, templates, the card's script, and string
-// literals in Go: a change of other code leaves pictures as they are.
+// below root, the folder of the repository. The sources are the texts of [textsBelow]: a change of other code does not
+// change a picture.
 func drawnFrom(root string) (string, error) {
 	var lines strings.Builder
 	for _, p := range []struct {
@@ -38,13 +38,13 @@ func drawnFrom(root string) (string, error) {
 			}
 			texts = append(texts, more...)
 		}
-		slices.Sort(texts) // so that code may be moved
+		slices.Sort(texts) // so that moved code changes nothing
 		fmt.Fprintf(&lines, "%s %x\n", p.picture, sha256.Sum256([]byte(strings.Join(slices.Compact(texts), "\x00"))))
 	}
 	return lines.String(), nil
 }
 
-// textsBelow returns the visible texts of a folder or file: style sheets, pages, card.js and string literals in Go.
+// textsBelow returns the style sheets, pages, SVG images, card.js and Go string literals of a folder or file.
 func textsBelow(path string) (texts []string, err error) {
 	err = filepath.WalkDir(path, func(path string, e os.DirEntry, err error) error {
 		if err != nil || e.IsDir() {

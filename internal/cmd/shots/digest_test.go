@@ -11,7 +11,7 @@ import (
 
 var root = filepath.Join("..", "..", "..")
 
-// No picture of the documents is older than the sources of the page that it shows.
+// By their digests the pictures of the documents are not older than their sources.
 func TestPicturesAreNew(t *testing.T) {
 	was, err := os.ReadFile(filepath.Join(root, "docs", "images", digests))
 	if err != nil {

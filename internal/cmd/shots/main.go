@@ -73,8 +73,8 @@ func run(folder string) error {
 	return os.WriteFile(filepath.Join(folder, digests), []byte(drawn), 0o644)
 }
 
-// serve starts a server with the lists of the pictures, on a free loopback port. url is its base URL, list the id of
-// the list whose page is shown.
+// serve starts a server with the lists of the pictures, on a free loopback port. It returns the base URL, and the id of
+// the list whose page is a picture.
 func serve() (url, list string, stop func(), err error) {
 	c := &clock{}
 	b := board.NewBoard(storetest.NewMemory(), board.WithClock(c.now))
@@ -99,7 +99,7 @@ func newServer(b *board.Board) (*server.Server, error) {
 		SessionKey: func() []byte { return bytes.Repeat([]byte("k"), 32) }}), nil
 }
 
-// browser starts headless Chromium and returns its context, which ends after three minutes.
+// browser starts headless Chromium and returns its context, which expires after three minutes.
 func browser() (context.Context, context.CancelFunc) {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true))
@@ -109,7 +109,7 @@ func browser() (context.Context, context.CancelFunc) {
 	return ctx, func() { cancel3(); cancel2(); cancel1() }
 }
 
-// shoot saves a screenshot of the page at url, once the page is connected to the server.
+// shoot saves a screenshot of a page, taken once the page is connected to the server.
 func shoot(ctx context.Context, url, file string, width, height int64, dark bool) error {
 	scheme := "light"
 	if dark {

@@ -14,7 +14,7 @@ const (
 	h = time.Hour
 )
 
-// plans returns the lists of the pictures. The page of the first list is a picture, too.
+// plans returns the lists that the pictures show. For one picture, the first list's own page is opened.
 func plans() []plan {
 	shop, billing, dots := "/home/ann/code/acme-web", "/home/ann/code/billing-api", "/home/ann/dotfiles"
 	return []plan{
@@ -51,7 +51,7 @@ func plans() []plan {
 	}
 }
 
-// chats returns the chats of the pictures that have no list.
+// chats returns the chats without a list that the pictures show.
 func chats() []chat {
 	return []chat{
 		{"/home/ann/code/release-notes", "claude-code", "Publish the changelog of 2.4.0", todo.Asks, "run `npm publish`?", 4 * m},
@@ -61,7 +61,7 @@ func chats() []chat {
 	}
 }
 
-// rest returns a list that its agent has left, or finished.
+// rest returns a list that its agent has finished or, if left is true, has left unfinished.
 func rest(folder, client string, left bool, back time.Duration, title, stopped string, done, open int) plan {
 	lines := []string{"c " + title}
 	if left && done == 0 {
@@ -124,7 +124,7 @@ func checkout(folder string) plan {
 	}}
 }
 
-// audit returns a list with a failed item and an item that takes long.
+// audit returns a list with a failed item and an item long in progress.
 func audit(folder string) plan {
 	line := func(mark, name string) string { return mark + " Check the " + name + " button" }
 	done := []string{"c Audit colour contrast of all buttons"}

@@ -12,7 +12,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/tools"
 )
 
-// clock is the board's clock. It is set back for each write, so that the lists began earlier today or days ago.
+// clock is the board's clock. It is set back before each write, so that lists began earlier today or days ago.
 type clock struct{ back time.Duration }
 
 func (c *clock) now() time.Time { return time.Now().Add(-c.back) }
@@ -20,15 +20,15 @@ func (c *clock) now() time.Time { return time.Now().Add(-c.back) }
 // step is one write of an agent or a person, some time ago.
 type step struct {
 	back  time.Duration
-	items string // the agent's whole list, an item a line, see linesOf
-	// Changes of single items, by the agent or by a person.
+	items string // the agent's whole list as text, see linesOf
+	// Changes of single items, by the agent or by a person, instead of items.
 	agent, person todo.Change
 }
 
 // plan is a list of the pictures.
 type plan struct {
 	folder, client, agent string
-	title, asks           string // what hooks report: the chat's first prompt, and what its agent asks in the end
+	title, asks           string // the chat's first prompt and its agent's last question, reported by hooks
 	steps                 []step
 	left                  bool // its agent has gone
 }
@@ -44,7 +44,7 @@ type chat struct {
 // last returns how long ago the plan was written last.
 func (p plan) last() time.Duration { return p.steps[len(p.steps)-1].back }
 
-// linesOf reads items, one a line: "c done", "i now|Doing it", "p to do".
+// linesOf parses items, one a line: "c done", "i now|Doing it", "p to do".
 func linesOf(items string) (lines []todo.Line) {
 	words := map[byte]string{'c': "completed", 'i': "in_progress", 'p': "pending"}
 	for line := range strings.Lines(strings.TrimSpace(items)) {
@@ -58,9 +58,9 @@ func linesOf(items string) (lines []todo.Line) {
 	return lines
 }
 
-// seed writes the lists that the pictures show, and returns the id of the list whose own page is shown.
+// seed writes the lists and chats of the pictures, and returns the id of the first list.
 func seed(bd *board.Board, c *clock) (list string, err error) {
-	defer func() { c.back = 0 }() // from now on the clock shows the present
+	defer func() { c.back = 0 }() // in the end the clock shows the present
 	all := plans()
 	order := make([]int, len(all))
 	for n := range order {
@@ -92,7 +92,7 @@ func seed(bd *board.Board, c *clock) (list string, err error) {
 	return list, nil
 }
 
-// write writes a list, and returns its id.
+// write writes a list, reports on its chat as hooks do, and returns the list's id.
 func write(b *board.Board, c *clock, p plan, key string) (id string, err error) {
 	ctx, lists := context.Background(), b.As("")
 	conversation := board.Conversation{Key: "shots:" + key, Client: p.client, Workspace: p.folder, Agent: p.agent}

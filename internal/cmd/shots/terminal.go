@@ -42,7 +42,7 @@ func shootTerminal(ctx context.Context, url, file string) error {
 	if _, err := waitForText(tmux, "Let checkout", 20*time.Second); err != nil {
 		return err
 	}
-	// Move down to the list that shows most: a reason, a person's changes, sub-agents.
+	// Move down to the list with the most to show: a reason, a person's changes, sub-agents.
 	for range 9 {
 		screen, err := waitForText(tmux, "─ Let checkout use the shared address form ─", 2*time.Second)
 		if err == nil {
@@ -55,7 +55,7 @@ func shootTerminal(ctx context.Context, url, file string) error {
 	return errors.New("watch does not show the list of the picture")
 }
 
-// waitForText waits until the terminal shows a text, but at most atMost, and returns the screen with SGR sequences.
+// waitForText waits for a text on the terminal, at most for atMost, and returns the screen with SGR sequences.
 func waitForText(tmux func(...string) (string, error), text string, atMost time.Duration) (string, error) {
 	plain := regexp.MustCompile("\x1b\\[[0-9;]*m")
 	for deadline := time.Now().Add(atMost); ; {
@@ -94,8 +94,8 @@ func shootText(ctx context.Context, screen, file string) error {
 	return os.WriteFile(file, png, 0o644)
 }
 
-// terminalStyle lays the characters out in a grid of cells. Each character is positioned at its cell, so that a
-// character of a fallback font, with another width, does not shift those after it. The line height is that of the
+// terminalStyle lays the characters out in a grid of cells. Each character is positioned at its cell: a character of a
+// fallback font may have another width, and must not shift the characters after it. The line height is that of the
 // font's box-drawing characters, so that these join.
 const terminalStyle = `body { margin: 0 }
 #terminal { display: inline-block; padding: 18px 22px; background: #12151b; color: #d8dde6; font: 15px/18px 'DejaVu Sans Mono', 'Noto Sans Mono CJK SC', monospace }
@@ -113,8 +113,8 @@ func styles() map[string]string {
 	}
 }
 
-// toHTML returns a captured screen as HTML: a paragraph for each line, and in it an element with position and style for
-// each character.
+// toHTML returns a captured screen as HTML: each line is a paragraph with an element for each character, which has the
+// character's position and style.
 func toHTML(screen string) string {
 	var b strings.Builder
 	style := ""

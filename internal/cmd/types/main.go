@@ -1,5 +1,5 @@
 // Command types checks the types of a module and of its tests, as compilers for other systems do. It takes seconds
-// where compiling takes minutes of a processor: it makes no code, and in other modules it checks only declarations.
+// where compiling takes minutes: it makes no code, and in other modules it checks only declarations.
 //
 //	types FOLDER [SYSTEM/PROCESSOR...]
 //
@@ -54,7 +54,7 @@ type listed struct {
 }
 
 // check checks a module for a system and a processor, as in "linux/arm", and returns how many packages of the module it
-// checked. A package built with its tests counts as one more.
+// checked. A package that go list names again, built for a test, is counted again.
 func check(folder, target string) (checked int, err error) {
 	system, processor, ok := strings.Cut(target, "/")
 	if !ok {
@@ -122,10 +122,10 @@ func (c *checker) check(p listed, own bool) {
 	c.packages[p.ImportPath], _ = config.Check(path, files, parsed, nil) // config.Error keeps the errors
 }
 
-// importer finds packages that are checked already.
+// importer finds packages that were checked before.
 type importer struct {
 	packages map[string]*types.Package
-	names    map[string]string // package paths, by the paths in imports that differ from them
+	names    map[string]string // a package's path in packages, by its path in imports if that differs
 }
 
 // Import implements types.Importer.

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// check finds errors in code and in tests that only one system compiles, and a constant that is too large for 32 bits.
+// check finds an error in code and one in a test that only one system compiles, and a constant too large for 32 bits.
 func TestCheck(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range map[string]string{

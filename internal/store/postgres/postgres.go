@@ -46,8 +46,8 @@ type Store struct {
 var _ board.Store = (*Store)(nil)
 
 // openTimeout bounds how long Open tries to reach the database; statementTimeout bounds a statement, including its wait
-// for locks. idleTimeout is how long an update delays other updates of its principal after the process or the network
-// of the update has stopped.
+// for locks. idleTimeout is how long an update whose process or network has stopped delays other updates of its
+// principal.
 const openTimeout, statementTimeout, idleTimeout = 10 * time.Second, 10 * time.Second, 5 * time.Second
 
 // Open connects to the database at a postgres:// URL or a connection string of libpq, and makes the schema in it. It
@@ -119,7 +119,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// call calls the function run unless the store is closed or ctx has ended. Its errors begin with the text in what.
+// call runs a function unless the store is closed or ctx has ended. Errors begin with the name of the operation.
 func (s *Store) call(ctx context.Context, what string, run func() error) error {
 	err := s.life.Enter(ctx)
 	if err == nil {
@@ -131,8 +131,8 @@ func (s *Store) call(ctx context.Context, what string, run func() error) error {
 	return named(ctx, what, err)
 }
 
-// named puts the text in what, the name of the failed operation, before an error, and adds the error of ctx if ctx has
-// ended. It replaces connection errors, since they contain the host and the user, and language models read errors.
+// named puts the name of the failed operation before an error, and adds the error of ctx if ctx has ended. It replaces
+// connection errors, since they contain the host and the user, and language models read errors.
 func named(ctx context.Context, what string, err error) error {
 	said, isSaid := errors.AsType[*pgconn.PgError](err)
 	_, isRefused := errors.AsType[*pgconn.ConnectError](err)
@@ -151,7 +151,7 @@ func named(ctx context.Context, what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// otherTables are the SQLSTATE codes that another version's tables cause: missing parts, or TM001 from todo_mcp.seq.
+// otherTables are SQLSTATE codes that mean another version's tables: parts are missing, or todo_mcp.seq raised TM001.
 var otherTables = []string{"3F000", "42P01", "42703", "42883", "TM001"}
 
 // isAway reports whether a connection failed because the database does not answer, or is starting or stopping (57P…).
@@ -183,7 +183,7 @@ func (s *Store) SessionKey(ctx context.Context, fresh []byte) (key []byte, err e
 	})
 }
 
-// Check is [tables.Reader.Check] in one transaction. It leaves PostgreSQL's structures to data_checksums and amcheck.
+// Check is [tables.Reader.Check] in one transaction. Only data_checksums and amcheck check PostgreSQL's own structures.
 func (s *Store) Check(ctx context.Context, found func(problem string)) (revisions int, err error) {
 	return revisions, s.call(ctx, "check store", func() error {
 		return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) (err error) {
@@ -221,7 +221,7 @@ type sender interface {
 	SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults
 }
 
-// newReader returns a reader that sends its queries to q. The parameter call, such as [Store.call], runs each of them.
+// newReader returns a reader that sends its queries to q, each through the given function, such as [Store.call].
 func newReader(q sender, health *tables.Health, call func(ctx context.Context, what string, run func() error) error) tables.Reader {
 	return tables.NewReader(queries(), func(ctx context.Context, what, sql string, args []any, read func(tables.Rows) error) error {
 		return call(ctx, what, func() error {

@@ -18,13 +18,13 @@ import (
 //go:embed schema.sql
 var schema string
 
-// steps are SQL scripts: step n makes version n of the schema from version n-1, the first step from nothing. Their
-// number is this program's version. A released step never changes: a change is a new step, schema002.sql and so on.
+// steps are SQL scripts: step n makes version n of the schema from version n-1, the first step from nothing. The number
+// of steps is this program's version. A released step never changes: a change is a new step, schema002.sql etc.
 var steps = []string{schema}
 
 const schemaLock = 0x746f646f // the number of the advisory lock that a server holds while it makes the schema
 
-// prepare makes the schema if there is none. If say is not nil, it upgrades an earlier schema and calls say per step.
+// prepare makes a missing schema. If say is not nil, it upgrades an earlier schema and calls say before each step.
 func prepare(ctx context.Context, config *pgx.ConnConfig, say func(text string)) error {
 	conn, err := pgx.ConnectConfig(ctx, config)
 	said, isSaid := errors.AsType[*pgconn.PgError](err)
@@ -44,7 +44,7 @@ func prepare(ctx context.Context, config *pgx.ConnConfig, say func(text string))
 	now, err := schemaVersion(ctx, conn)
 	if err == nil && now < len(steps) {
 		if now > 0 {
-			ctx = context.WithoutCancel(ctx) // moving a large store may take longer than openTimeout
+			ctx = context.WithoutCancel(ctx) // the upgrade of a large store may take longer than openTimeout
 		}
 		for try := 1; try == 1 || raced(err) && try <= maxTries; try++ {
 			err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return makeSchema(ctx, tx, say) })
@@ -60,7 +60,7 @@ var errPooler = errors.New("the address leads to a pooler (as PgBouncer) that lo
 const noticeTimeout = 3 * time.Second
 
 // checkNotices returns [errPooler] if a test notice does not arrive, as with a pooler that switches connections between
-// transactions. It sends the notice only to a pooler: the database's process id then differs from the connection's.
+// transactions. It tests only connections through a pooler, whose process id differs from the database's.
 func checkNotices(ctx context.Context, conn *pgx.Conn, config *pgx.ConnConfig) error {
 	var process uint32
 	err := conn.QueryRow(ctx, `SELECT pg_backend_pid()`, pgx.QueryExecModeExec).Scan(&process)
@@ -104,7 +104,7 @@ func makeSchema(ctx context.Context, tx pgx.Tx, say func(text string)) error {
 		}
 	}
 	err = tables.Step(steps, before, say, func(version int, step string) error {
-		if version > 1 { // renames the marker first, since reads lock the marker before all other tables
+		if version > 1 { // renames the marker first, since reads also lock the marker before all other tables
 			step = fmt.Sprintf("ALTER TABLE todo_mcp.%s RENAME TO %s; UPDATE todo_mcp.store SET version = %d;\n%s", marker(version-1), marker(version), version, step)
 		}
 		_, err := tx.Exec(ctx, step)

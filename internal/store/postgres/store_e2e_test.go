@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 func server(t testing.TB) *postgrestest.Server {
 	t.Helper()
 	private.once.Do(func() {
-		// New tables have no statistics, without which the planner would choose nested loops: so these are off.
+		// New tables have no statistics, so the planner would choose nested loops; these are switched off.
 		if private.server, private.err = postgrestest.New("fsync=off", "autovacuum=off", "enable_nestloop=off", "jit=off", "deadlock_timeout=50ms"); private.err == nil {
 			private.err = private.server.SetTemplate(func(address string) error {
 				s, err := Open(context.Background(), address, board.Keep{})
@@ -97,7 +97,7 @@ func open(t testing.TB, url string, keep ...board.Keep) *Store {
 	return s
 }
 
-// fresh returns a store in an empty database; the function both returns two stores in one empty database.
+// fresh returns a store in an empty database, and [both] returns two stores in one empty database.
 func fresh(t testing.TB, keep ...board.Keep) *Store {
 	t.Helper()
 	return open(t, emptied(t), keep...)

@@ -42,7 +42,7 @@ func (s *Store) Update(ctx context.Context, key board.Key, change func(board.Tx)
 
 var seed = maphash.MakeSeed()
 
-// maxTries is how often a change may run. It runs again if its transaction loses its connection or a race.
+// maxTries is how often a change may run. It runs again after a lost connection or a conflict with other transactions.
 const maxTries = 10
 
 // raced reports whether a transaction failed only because of a concurrent transaction of another program, or of another
@@ -65,7 +65,7 @@ func (s *Store) try(ctx context.Context, key board.Key, change func(board.Tx) er
 		err = change(t)
 	}
 	if t.Failed != nil && (err == nil || t.mayRunAgain(t.Failed)) {
-		err = t.Failed // the change may not have returned it
+		err = t.Failed // even if the change ignored the error
 	}
 	if err != nil || !t.writes {
 		return t.mayRunAgain(err), err
@@ -90,7 +90,7 @@ func (t *tx) begin(ctx context.Context, key board.Key) error {
 	if key.Principal == board.AllPrincipals { // no other update runs meanwhile
 		t.pending.Queue(`LOCK TABLE todo_mcp.store IN EXCLUSIVE MODE`)
 	} else {
-		t.pending.Queue(`LOCK TABLE todo_mcp.store IN ROW SHARE MODE`) // waits for a move of the schema (see makeSchema)
+		t.pending.Queue(`LOCK TABLE todo_mcp.store IN ROW SHARE MODE`) // waits for a schema upgrade (see makeSchema)
 		t.pending.Queue(`SELECT pg_advisory_xact_lock(1, todo_mcp.lock_of($1))`, plain(key.Principal))
 	}
 	// The following statements see all transactions that were committed before the lock was granted.

@@ -30,7 +30,7 @@ import (
 type trips struct{ n atomic.Int64 }
 
 func (c *trips) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
-	if !strings.Contains(data.SQL, "pg_notify") { // no update waits for its notice
+	if !strings.Contains(data.SQL, "pg_notify") { // not counted: updates do not wait for notices
 		c.n.Add(1)
 	}
 	return ctx
@@ -53,7 +53,7 @@ func TestRoundTrips(t *testing.T) {
 	traced := checktest.Must(pgxpool.NewWithConfig(t.Context(), config))(t)
 	s.pool.Close()
 	s.pool, s.Reader = traced, newReader(traced, &s.Health, s.call)
-	audited := &audit.Log{Store: s, Out: io.Discard, Report: slog.New(slog.DiscardHandler)} // the log reads nothing
+	audited := &audit.Log{Store: s, Out: io.Discard, Report: slog.New(slog.DiscardHandler)} // it adds no reads
 	lists := board.NewBoard(audited).As("p")
 	agent := board.Target{Conversation: board.Conversation{Key: "c"}}
 	mirror := board.Target{Conversation: board.Conversation{Key: "c", Mirrors: true}}
@@ -63,7 +63,7 @@ func TestRoundTrips(t *testing.T) {
 		target *board.Target
 		want   int64
 	}{
-		{"a write that begins a list", &agent, 5}, // it also looks up its id, checks the room and registers its process
+		{"a write that begins a list", &agent, 5}, // also looks up the new id, checks the room, registers the process
 		{"a write", &agent, 2}, {"the next", &agent, 2},
 		{"one that mirrors its host's, and begins", &mirror, 4}, {"the next of it", &mirror, 2},
 		{"a person's", &person, 2},
@@ -238,8 +238,8 @@ func TestOldRowsInUse(t *testing.T) {
 	}
 }
 
-// A server that stands still in an update delays other updates of the principal by idle_in_transaction_session_timeout.
-// Its own update has then stored nothing, and runs again when the server goes on.
+// A server that freezes in an update delays other updates of the principal for idle_in_transaction_session_timeout. The
+// frozen update has stored nothing, and runs again when the server goes on.
 func TestStandsStill(t *testing.T) {
 	address := emptied(t)
 	s, other := open(t, address+"&idle_in_transaction_session_timeout=300"), open(t, address)
@@ -297,7 +297,7 @@ func TestHorizon(t *testing.T) {
 	for n, c := range []struct {
 		slow, quick  func(board.Tx) error
 		before, then string
-		both         string // shown to a reader whose position is from before both commits
+		both         string // shown to a reader whose position was read before both commits
 	}{
 		{saveChat("slow"), saveList("quick"), "0 0", "1 1", "1 1"},
 		{saveList("slow list"), saveChat("quick chat"), "1 1", "2 2", "1 1"},
@@ -451,9 +451,9 @@ func mustBeAt(t *testing.T, s *Store, id string, revision int64) {
 	}
 }
 
-// If several newer servers start at once, one of them moves an earlier database to the new schema, and says each step.
-// BAD-INPUT 52: before the move, a server of the earlier version saves as usual. After the move, each of its reads and
-// writes fails with ErrTooNew, and stores nothing.
+// If several newer servers start at once, one of them upgrades an earlier database, and announces each step.
+// BAD-INPUT 52: before the upgrade, a server of the earlier version saves as usual. After the upgrade, each of its reads
+// and writes fails with ErrTooNew, and stores nothing.
 func TestMovedBeside(t *testing.T) {
 	url := newDatabase(t)
 	old := open(t, url)
@@ -515,9 +515,9 @@ func TestMovedBeside(t *testing.T) {
 	}, laterSteps...)
 }
 
-// A move that loses its connection, or whose step fails, leaves the database as it was. The error names the step's
-// file, and a later server can move the database. Without Keep.Moving, Open fails with ErrEarlier, which says how to
-// move the database.
+// An upgrade that loses its connection, or whose step fails, leaves the database as it was. The error names the step's
+// file, and a later server can upgrade the database. Without Keep.Moving, Open fails with ErrEarlier, which says how to
+// upgrade.
 func TestMoveFails(t *testing.T) {
 	url := newDatabase(t)
 	old := open(t, url)
@@ -547,7 +547,7 @@ func TestMoveFails(t *testing.T) {
 	}, laterSteps...)
 }
 
-// Time limits that the role or the address sets do not apply to the statements of a move.
+// Time limits that the role or the address sets do not apply to the statements of an upgrade.
 func TestMoveTakesItsTime(t *testing.T) {
 	url := newDatabase(t)
 	config := checktest.Must(pgx.ParseConfig(url))(t)
@@ -559,7 +559,7 @@ func TestMoveTakesItsTime(t *testing.T) {
 	}, `SELECT pg_sleep(1)`)
 }
 
-// A move waits for a running update that has read the schema version, even if the update has stored nothing yet.
+// An upgrade waits for a running update that has read the schema version, even if the update has stored nothing yet.
 func TestMoveWaitsForUpdates(t *testing.T) {
 	url := newDatabase(t)
 	old := open(t, url)

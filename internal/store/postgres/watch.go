@@ -96,7 +96,7 @@ const (
 	// noticeInterval is the least time between two notices of a server. The transaction of a save never sends a notice,
 	// because PostgreSQL commits transactions with notices one after the other.
 	noticeInterval = 20 * time.Millisecond
-	// reconnectAfter is the pause after a notice or a connection failed.
+	// reconnectAfter is the pause after a failed notice or a failed connection.
 	reconnectAfter = 500 * time.Millisecond
 	// settleAfter is the time until a second hint: Find shows a save only after all earlier transactions have ended.
 	settleAfter = 10 * time.Millisecond

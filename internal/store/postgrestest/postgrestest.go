@@ -50,8 +50,8 @@ func New(settings ...string) (*Server, error) {
 	return s, nil
 }
 
-// makeCluster copies an empty cluster, because making a cluster takes two seconds of processor time. All tests that a
-// user runs with this PostgreSQL copy the same one.
+// makeCluster copies an empty cluster, because making one takes two seconds of processor time. The original is made
+// once for all tests that a user runs with this PostgreSQL.
 func (s *Server) makeCluster() error {
 	path, err := program("initdb")
 	if err != nil {

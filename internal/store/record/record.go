@@ -57,7 +57,7 @@ func Snapshot(body, list []byte, seq int64) (todo.Snapshot, error) {
 	return s, nil
 }
 
-// Purged returns the empty revision that replaces a list's history, whose last revision has the number newest.
+// Purged returns the revision after the newest one. It is empty, and replaces the history of a purged list.
 func Purged(id, principal string, newest int64, begun time.Time, by todo.Writer, now time.Time) todo.Snapshot {
 	return todo.Snapshot{List: todo.List{ID: id, Principal: principal, Created: begun.UTC()}, Revision: newest + 1, Items: []todo.Item{},
 		Updated: now.UTC(), Deleted: true, Writer: by}

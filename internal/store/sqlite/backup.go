@@ -31,7 +31,7 @@ func (s *Store) BackUp(ctx context.Context, to string, found func(problem string
 	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
 		return 0, errors.Join(err, fmt.Errorf("%s is there already: name another file, or move it away", to))
 	}
-	if err := os.WriteFile(part, nil, 0o600); err != nil { // SQLite writes into an empty file
+	if err := os.WriteFile(part, nil, 0o600); err != nil { // VACUUM INTO accepts an empty file
 		return 0, err
 	}
 	db := openDatabase(s.path, 1, "mode=rw", "busy_timeout(10000)", "synchronous(FULL)", "fullfsync(1)")

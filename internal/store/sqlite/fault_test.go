@@ -74,7 +74,7 @@ func TestMainFileDeleted(t *testing.T) {
 			checktest.Check(t, gone(path))
 			checkGone(t, path, a, b)
 			if name == "its content" {
-				return // SQLite knows the file by its inode: all stores have to close it first
+				return // the inode is the same: SQLite begins anew only when all stores have closed the file
 			}
 			c := open(t, path)
 			for n := range int64(20) {
@@ -92,8 +92,8 @@ func TestMainFileDeleted(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 75: The log (`-wal`) is deleted, or it or the store truncated, while in use → Nothing
-// is acknowledged that is not in the file; the next write merges the deleted log, or is refused
+// BAD-INPUT 75: The log (`-wal`) is deleted, or log or store truncated, while in use → Only saves in the file are
+// acknowledged; the next write merges a deleted log, or is refused after truncation
 func TestLogDeleted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	a, b := open(t, path), open(t, path)
@@ -123,8 +123,8 @@ func TestLogDeleted(t *testing.T) {
 	checkIntegrity(t, path)
 }
 
-// BAD-INPUT 75: a save whose log is deleted before its commit is not
-// acknowledged; repeated with its operation id it is saved once.
+// BAD-INPUT 75: a save whose log is deleted before its commit is not acknowledged. Repeated with its operation id, it
+// is saved once.
 func TestLogDeletedInASave(t *testing.T) {
 	path, s := newStore(t)
 	mustSave(t, s, "a", 1)
@@ -149,7 +149,7 @@ func TestLogDeletedInASave(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 75: after the log is cut, writes are refused, because nobody could read them again. A log that another
+// BAD-INPUT 75: after the log is cut, writes are refused, since no later read would find them. A log that another
 // process merged and emptied does not count as cut.
 func TestLogCut(t *testing.T) {
 	for name, part := range map[string]int64{"all of it": 0, "the last half": 2} {
@@ -213,8 +213,8 @@ func TestDamagedSeen(t *testing.T) {
 
 // A process that makes the store file does not remove the log of a file that another process made meanwhile.
 //
-// BAD-INPUT 74: A process that sleeps or is killed while it makes the store file → Others wait
-// under a system lock, which ends with it
+// BAD-INPUT 74: A process that sleeps or is killed while it makes the store file → Others wait for its system lock,
+// which ends with it
 func TestCreatorThatSleeps(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	a, b := open(t, path), open(t, path)
@@ -301,8 +301,8 @@ func TestLooksWhileAnotherMakes(t *testing.T) {
 	}
 }
 
-// A check finds an excerpt (the line of a list on pages with many lists) that differs from its list. A damaged value in
-// the column deleted does not prevent the purge of its list. A damaged revision does not prevent the next save.
+// A check finds an excerpt (the line of a list on pages with many lists) that differs from its list. A list can be
+// purged even if its column lists.deleted is damaged, and saved even if a revision is damaged.
 func TestDamageOfAList(t *testing.T) {
 	path, s := newStore(t, board.Keep{Revisions: 5})
 	mustSave(t, s, "a", 1)

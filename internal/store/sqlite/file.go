@@ -51,7 +51,7 @@ func (f *file) release() error {
 	return f.db.Close()
 }
 
-// isChanged reports whether a file read as immutable has a log, or whether the infos before and now (nil: gone) differ.
+// isChanged reports whether a file that was read as immutable now has a log, has changed its size or time, or is gone.
 func isChanged(path string, before, now fs.FileInfo) bool {
 	return hasLog(path) || now == nil || now.Size() != before.Size() || !now.ModTime().Equal(before.ModTime())
 }
@@ -127,7 +127,7 @@ func openReader(ctx context.Context, path string, info fs.FileInfo) (*file, erro
 	return f, err
 }
 
-// maxReaders is how many connections all reads share.
+// maxReaders is the number of connections that all reads share.
 const maxReaders = 4
 
 func openReaderAs(ctx context.Context, mode, path string, info fs.FileInfo) (*file, error) {
@@ -142,7 +142,7 @@ func openReaderAs(ctx context.Context, mode, path string, info fs.FileInfo) (*fi
 // maxLog is the size in bytes to which SQLite truncates a larger log when it begins the log anew (BAD-INPUT 65).
 const maxLog = 4 << 20
 
-// openWriter opens the database for writing, and creates a missing folder, file and schema. For say see makeSchema.
+// openWriter opens the database for writing, and creates a missing folder, file and schema. [makeSchema] calls say.
 func openWriter(ctx context.Context, path string, pragmas []string, say func(text string)) (*file, error) {
 	if err := create(path); err != nil {
 		return nil, err
@@ -162,7 +162,7 @@ func openWriter(ctx context.Context, path string, pragmas []string, say func(tex
 }
 
 // create creates an empty file at path that only its owner may read, and its folder, unless the file exists. While
-// another process does so, under a lock that ends with that process, it returns errBeingCreated.
+// another process creates the file, under a lock that ends with that process, it returns errBeingCreated.
 func create(path string) error {
 	if info, err := look(path); info != nil || err != nil {
 		return err
@@ -213,7 +213,7 @@ func openDatabase(path string, connections int, mode string, pragmas ...string) 
 	return db
 }
 
-// describe wraps err with the path and, for a file that cannot be used, with advice. It keeps nil and ErrDamaged.
+// describe wraps err with the path and, for a file that cannot be used, with advice. It keeps nil and ErrDamaged as is.
 func describe(path string, err error) error {
 	switch {
 	case err == nil || errors.Is(err, board.ErrDamaged):

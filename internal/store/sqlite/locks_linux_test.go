@@ -28,8 +28,8 @@ func locked(t *testing.T, path string) bool {
 // A store keeps its lock on the file from its first read on: without the lock, an older SQLite that closes the file
 // would delete the log.
 //
-// BAD-INPUT 51: Processes on one SQLite file, replicas on one PostgreSQL, writing one list or
-// conversation → No update is lost, no call fails, one list begins
+// BAD-INPUT 51: Processes (SQLite) or replicas (PostgreSQL) write to the same list or conversation at once → No update
+// is lost, no call fails, one list begins
 func TestKeepsItsLock(t *testing.T) {
 	path, s := newStore(t)
 	mustSave(t, s, "a", 1)

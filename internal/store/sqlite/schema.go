@@ -19,8 +19,8 @@ import (
 //go:embed schema.sql
 var schema string
 
-// steps are SQL scripts: step n makes version n of the schema from version n-1, the first step from an empty file.
-// Their number is the version (PRAGMA user_version). A released step never changes: a later change is a new step.
+// steps are SQL scripts: step n makes version n of the schema from version n-1, the first step from an empty file. The
+// number of steps is the version (PRAGMA user_version). A released step never changes: a later change is a new step.
 var steps = []string{schema}
 
 // applicationID marks every store file ("todo" in ASCII).
@@ -50,8 +50,8 @@ func schemaOf(ctx context.Context, db *sql.DB) (version int, err error) {
 	return version, err
 }
 
-// makeSchema prepares the database at path for writing, by one connection. In a new database, it syncs the folders
-// above and makes the tables in one transaction. If say is set, it upgrades an earlier store and calls say per step.
+// makeSchema prepares the database at path for writing, by one connection. In a new one, it syncs the folders above and
+// makes the tables in one transaction. If say is not nil, it upgrades an earlier store and calls say per step.
 func makeSchema(ctx context.Context, db *sql.DB, path string, say func(text string)) error {
 	look := func() (version int, err error) {
 		if version, err = schemaOf(ctx, db); say != nil && errors.Is(err, board.ErrEarlier) {
@@ -86,7 +86,7 @@ func makeSchema(ctx context.Context, db *sql.DB, path string, say func(text stri
 	if err == nil && version < len(steps) {
 		err = tables.Step(steps, version, say, func(version int, step string) error {
 			_, err := db.ExecContext(ctx, fmt.Sprintf("%s; PRAGMA user_version = %d; PRAGMA application_id = %d", step, version, applicationID))
-			if failedWith(err, sqlite3.SQLITE_ERROR) { // else [describe] would say that the schema is newer
+			if failedWith(err, sqlite3.SQLITE_ERROR) { // hides the code, which [describe] would take for a newer schema
 				err = errors.New(err.Error())
 			}
 			return err
@@ -99,7 +99,7 @@ func makeSchema(ctx context.Context, db *sql.DB, path string, say func(text stri
 	return err
 }
 
-// upgrade moves an earlier store to the schema of this program, and calls say for each step.
+// upgrade brings an earlier store to the schema of this program, and calls say before each step.
 func upgrade(path string, say func(text string)) error {
 	f, err := openWriter(context.Background(), path, nil, say)
 	if err == nil {

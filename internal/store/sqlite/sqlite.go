@@ -137,7 +137,7 @@ func (s *Store) renew(ctx context.Context, f *file) (*file, error) {
 		if info.ModTime().Equal(f.info.ModTime()) {
 			return f, nil
 		}
-		// A log was merged, or a newer program has moved the file to its schema.
+		// The time changes when a log is merged or when a newer program upgrades the file.
 		if _, err = schemaOf(ctx, f.db); err == nil {
 			f.info = info
 			return f, nil
@@ -228,8 +228,8 @@ func init() {
 }
 
 // sumOf is the SQL function todo_sum. It returns the checksum (CRC-32 + 1) of columns. Each row stores the checksum of
-// its content, because SQLite does not notice when a disk returns other bytes than were written (BAD-INPUT 130). The
-// function takes volatile arguments, since the driver cuts other text arguments at a NUL.
+// its content, because SQLite does not notice when a disk returns other bytes than were written (BAD-INPUT 130).
+// VolatileArgs is set, since the driver would otherwise cut text arguments at a NUL.
 func sumOf(_ *sqlite.FunctionContext, columns []driver.Value) (driver.Value, error) {
 	crc := uint32(0)
 	number := func(n int64) {

@@ -35,7 +35,7 @@ func TestDurable(t *testing.T) {
 	storetest.RunDurable(t, func(path string) (board.Store, error) { return Open(path, board.Keep{}) })
 }
 
-// open opens a store that waits for the disk only in benchmarks. internal/faults tests, by power loss, that commits are
+// open opens a store that waits for the disk only in benchmarks. internal/faults tests by power loss that commits are
 // synced.
 func open(t testing.TB, path string, keep ...board.Keep) *Store {
 	t.Helper()
@@ -144,8 +144,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child runs in a child process. In mode "count" it prints the number of revisions in the file, in modes "moving" and
-// "stuck" it runs [movingChild], else it increments the list "shared" 50 times.
+// child runs in a child process. In mode "count" it prints the number of revisions in the file; in modes "moving" and
+// "stuck" it runs [movingChild]; in any other mode it increments the list "shared" 50 times.
 func child(path, mode string) error {
 	switch mode {
 	case "count":
@@ -269,8 +269,8 @@ func mustSave(t testing.TB, s *Store, id string, revision int64) {
 	}
 }
 
-// A watcher hears of a save of another process at once, by the file that each save writes and not by polling, even if
-// it began before the store's file existed, or if the written file was deleted since.
+// A watcher hears of a save of another process at once, through the file that each save writes and without polling.
+// This holds even if the watch began before the store's file existed, or if the written file was deleted since.
 func TestWatchHearsOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	b, a := open(t, path), open(t, path)

@@ -27,7 +27,7 @@ var laterSteps = []string{
 	`CREATE TABLE colours (name TEXT); INSERT INTO colours SELECT colour FROM lists`,
 }
 
-// setSteps makes this process act, until the test ends, as a version of the program with other steps.
+// setSteps replaces steps until the test ends: this process then acts as another version of the program.
 func setSteps(t testing.TB, all ...string) {
 	before := steps
 	steps = all
@@ -38,15 +38,15 @@ func versions(version int) []string {
 	return append(append([]string{}, steps...), laterSteps...)[:version]
 }
 
-// movingChild runs in a child process: it opens a store as a program of the later version, and prints the texts that
-// Moving gets. In mode "stuck" it stops before the last step.
+// movingChild runs in a child process: it opens a store as a program two versions later, and prints each text that
+// Keep.Moving gets. In mode "stuck" it stops before the last step.
 func movingChild(path, mode string) error {
 	all := versions(len(steps) + 2)
 	steps = all
 	s, err := Open(path, board.Keep{Moving: func(text string) {
 		fmt.Println(text)
 		if mode == "stuck" && strings.Contains(text, fmt.Sprintf("schema %d of", len(all))) {
-			time.Sleep(time.Hour) // until the process is killed; on Windows, Go ends a process that nothing can wake
+			time.Sleep(time.Hour) // until it is killed; on Windows, Go would end a process that waits forever
 		}
 	}})
 	if err != nil {
@@ -75,7 +75,7 @@ func makeVersion(t testing.TB, version int) (path string, lists []string) {
 	return path, []string{"a", "b"}
 }
 
-// Opening a store of any earlier version moves it step by step, says each step, and keeps all its lists.
+// Opening a store of any earlier version upgrades it step by step, announces each step, and keeps all its lists.
 func TestEveryVersion(t *testing.T) {
 	for version := 1; version <= len(steps); version++ {
 		path, lists := makeVersion(t, version)
@@ -103,7 +103,7 @@ func TestEveryVersion(t *testing.T) {
 }
 
 // A step that fails changes nothing, and the error names the step's file. Without Keep.Moving nothing changes either,
-// and the error names a command that moves the store. The earlier program can use the store afterwards.
+// and the error names a command that upgrades the store. The earlier program can use the store afterwards.
 func TestMoveFails(t *testing.T) {
 	path, _ := makeVersion(t, len(steps))
 	before := filesOf(t, path)[""]
@@ -123,8 +123,8 @@ func TestMoveFails(t *testing.T) {
 	mustSave(t, open(t, path), "a", 2)
 }
 
-// BAD-INPUT 52: a program that had the store open while a newer one moved it fails with ErrTooNew at its next read and
-// its next write, even if the tables that it uses did not change.
+// BAD-INPUT 52: if a newer program upgrades a store that an earlier one has open, the next read and the next write of
+// the earlier one fail with ErrTooNew, even if the tables that it uses did not change.
 func TestMovedBeside(t *testing.T) {
 	path, _ := makeVersion(t, len(steps))
 	reads, writes := open(t, path), open(t, path)
@@ -151,8 +151,8 @@ func TestMovedBeside(t *testing.T) {
 	checkRevision(t, open(t, path), "a", 2)
 }
 
-// A program that is killed while it moves a store leaves the store as it was. Of several programs that start
-// afterwards, one moves it.
+// A program that is killed during an upgrade leaves the store as it was. If several programs start afterwards, only one
+// of them upgrades it.
 func TestMovingProcesses(t *testing.T) {
 	path, _ := makeVersion(t, len(steps))
 	beside := open(t, path)
@@ -161,7 +161,7 @@ func TestMovingProcesses(t *testing.T) {
 	for lines.Scan() && !strings.Contains(lines.Text(), fmt.Sprintf("schema %d of", len(steps)+2)) {
 		continue
 	}
-	checkRevision(t, beside, "a", 1) // others read meanwhile
+	checkRevision(t, beside, "a", 1) // other programs can read meanwhile
 	checktest.Check(t, stuck.Process.Kill())
 	_ = stuck.Wait()
 	mustSave(t, beside, "a", 2)
@@ -201,10 +201,10 @@ func filesOf(t testing.TB, path string) files {
 	return all
 }
 
-// A store that was opened before an unusable file came to its path refuses the file, too.
+// A store refuses an unusable file at its path, even if it was opened before the file came there.
 //
-// BAD-INPUT 52: As store: a file of a newer version, of another program, damaged, a dangling link,
-// a pipe, an empty database beside a log → Refused with what to do; untouched
+// BAD-INPUT 52: The store is a newer version's or another program's file, damaged, a dangling link, a pipe, or an
+// empty file beside its log → Refused with advice; untouched
 func TestRefusesFilesItCannotUse(t *testing.T) {
 	source := filepath.Join(t.TempDir(), "source.db")
 	s := open(t, source)

@@ -168,8 +168,8 @@ func batch(s *Store, w *writer, changes ...func(board.Tx) error) (done []*reques
 	return done
 }
 
-// goodUpdate saves the next revision of the list "a", with its chat and what the chat has seen. It fails if it finds
-// anything that [badUpdate] stored, or misses anything that an earlier goodUpdate stored.
+// goodUpdate saves the next revision of the list "a", a chat, and that the chat has seen the revision. It fails if it
+// finds data of a [badUpdate], or misses data of an earlier goodUpdate.
 func goodUpdate(ctx context.Context, key board.Key) func(board.Tx) error {
 	return func(tx board.Tx) error {
 		known, err1 := tx.Seen(ctx, key)
@@ -193,7 +193,7 @@ func goodUpdate(ctx context.Context, key board.Key) func(board.Tx) error {
 	}
 }
 
-// badUpdate changes what goodUpdate changes, begins the list "b", and calls end last.
+// badUpdate overwrites data of goodUpdate, stores a list, a chat and a key of its own, and calls end last.
 func badUpdate(ctx context.Context, key board.Key, end func(board.Tx) error) func(board.Tx) error {
 	return func(tx board.Tx) error {
 		now, err := tx.Load(ctx, "a", 0)
@@ -215,8 +215,7 @@ func badUpdate(ctx context.Context, key board.Key, end func(board.Tx) error) fun
 	}
 }
 
-// If an update fails, in whatever way, all that it stored is taken back. What other updates in its transaction stored
-// stays.
+// An update that fails for any reason stores nothing. The other updates in its transaction are stored.
 func TestBatchAnswersEachUpdate(t *testing.T) {
 	path, s := newStore(t)
 	ctx, key := t.Context(), board.Key{Chat: "c"}
@@ -268,8 +267,8 @@ func TestBatchAnswersEachUpdate(t *testing.T) {
 	checkIntegrity(t, path)
 }
 
-// A damaged row affects only its own list: other lists are written in the same transaction, and queries return as many
-// of them as were asked for. The store's Damaged names the rows that were left out.
+// A damaged row affects only its own list: other lists are written in the same transaction, and queries still find as
+// many lists as they ask for. The store's Damaged names the rows that were left out.
 func TestDamagedRecord(t *testing.T) {
 	path, s := newStore(t)
 	for _, next := range []todo.Snapshot{snapshot("body", 1), snapshot("type", 1), snapshot("null", 1), snapshot("good", 1)} {
@@ -312,8 +311,8 @@ func TestDamagedRecord(t *testing.T) {
 	}
 }
 
-// writeNext does what a write does: it reads what its chat has seen and the chat's list, saves the list's next
-// revision, and stores that the chat has seen it.
+// writeNext reads and writes like a tool call: it reads what its chat has seen and the chat's list, saves the list's
+// next revision, and stores that the chat has seen it.
 func writeNext(ctx context.Context, tx board.Tx, key board.Key, n int) error {
 	known, err := tx.Seen(ctx, key)
 	if err != nil {
@@ -418,7 +417,7 @@ func TestFlippedBits(t *testing.T) {
 		}
 		s.Close()
 	}
-	if read < 13 { // a third
+	if read < 13 { // a third of the flipped bits
 		t.Errorf("130: only %d of 40 were noticed when read", read)
 	}
 }
@@ -492,8 +491,8 @@ func filled(t testing.TB, path string, lists int) *Store {
 
 var looks = []sqlite.DBStatusOp{sqlite.DBStatusCacheHit, sqlite.DBStatusCacheMiss}
 
-// counted returns a function that returns how much counters of SQLite grew since the function's last call. Only
-// connections that are opened to the file at path from now on count.
+// counted returns a function that returns how much the given SQLite counters grew since its last call. It counts only
+// connections to the file at path that are opened after this call of counted.
 func counted(t testing.TB, path string, counters ...sqlite.DBStatusOp) (pages func() int) {
 	var mu sync.Mutex
 	var all []sqlite.DBStatus
@@ -525,9 +524,8 @@ func counted(t testing.TB, path string, counters ...sqlite.DBStatusOp) (pages fu
 
 // With ten times as many lists, an operation looks at no more than twice as many pages: its queries use indexes.
 //
-// BAD-INPUT 69: A small write beside 73 large lists, or to a list edited hundreds of times → It
-// takes no longer. No other list is read where the key is proof or an item is named, else up to
-// 200
+// BAD-INPUT 69: A small write beside 73 large lists, or to a list edited hundreds of times → It takes no longer, and
+// reads no other list if its key is proof or an item is named; otherwise up to 200
 func TestWorkDoesNotGrowWithLists(t *testing.T) {
 	looked := make(map[string][]int)
 	for _, lists := range []int{100, 1000} {

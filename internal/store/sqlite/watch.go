@@ -67,7 +67,7 @@ func (s *Store) Watch(ctx context.Context, hint func()) error {
 }
 
 // savedSuffix, after the store's path, names a file that watchers make and that each save writes. It is not one of
-// SQLite's files: some systems open a watched file, and closing such a file would drop all locks on it.
+// SQLite's files: some systems open a watched file, and closing a file of SQLite would drop all locks on it.
 const savedSuffix = "-alive" + string(filepath.Separator) + "saved"
 
 // Say tells watchers in other processes that something was saved in the store at a path, or added to its spool.
@@ -84,11 +84,11 @@ const SpoolSuffix = "-events"
 const (
 	// lookOften is how often Watch hints if it cannot listen: there is no store, or the system allows no more watches.
 	lookOften = 50 * time.Millisecond
-	// together is the time in which several saves of other processes cause one hint.
+	// together is the pause after a hint: all saves of other processes meanwhile cause one more hint.
 	together = 20 * time.Millisecond
 )
 
-// listener signals heard when other processes write a file.
+// listener has a channel, heard, to which it sends a signal when other processes write a file.
 type listener struct {
 	file  string
 	heard chan struct{}
@@ -96,8 +96,8 @@ type listener struct {
 	info  os.FileInfo       // describes the file that it listens to
 }
 
-// listen listens to the file at its path, unless it does so already, and makes a missing file. When it begins to
-// listen, it signals heard, since it may have missed earlier saves.
+// listen starts to listen to the file at its path, unless it listens already, and makes a missing file. When it starts,
+// it sends a signal to the channel, since it may have missed earlier saves.
 func (l *listener) listen() error {
 	now, err := os.Stat(l.file)
 	if err == nil && os.SameFile(now, l.info) {
@@ -124,7 +124,7 @@ func (l *listener) listen() error {
 	return err
 }
 
-// pass signals heard for each event, until the watcher is closed.
+// pass sends a signal to a channel for each event, until the watcher is closed.
 func pass(on *fsnotify.Watcher, heard chan<- struct{}) {
 	for ok := false; ; {
 		select {

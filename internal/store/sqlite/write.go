@@ -23,7 +23,7 @@ const (
 	maxBatch = 256
 	// gracePeriod is how long a caller whose context ended waits for a running commit.
 	gracePeriod = time.Second
-	// maxPut is how many bytes may be put into the writer's Memory. Beyond that, it is emptied before the next request.
+	// maxPut is how many bytes may be put into the writer's Memory. A larger Memory is emptied before the next request.
 	maxPut = 8 << 20
 )
 
@@ -98,11 +98,11 @@ func (s *Store) writeLoop() {
 	}
 }
 
-// commit runs a batch in one transaction and answers its requests. After [errTogether], each runs alone instead.
+// commit runs a batch in one transaction and answers its requests. After [errTogether], it runs each request alone.
 func (s *Store) commit(w *writer, batch []*request) {
 	err := w.beginTx()
 	for err != nil && busy(err) && s.life.Open.Err() == nil {
-		time.Sleep(2 * time.Millisecond) // some busy errors come at once, without busy_timeout
+		time.Sleep(2 * time.Millisecond) // SQLite returns some busy errors at once, without busy_timeout
 		err = w.beginTx()
 	}
 	batch = slices.DeleteFunc(batch, func(r *request) bool { return !r.claimed.CompareAndSwap(false, true) }) // withdrawn
@@ -174,8 +174,8 @@ func (w *writer) close() {
 	*w = writer{store: w.store, Saver: w.Saver}
 }
 
-// open opens the file at the path. First it merges the log into the file that was open, even if that was moved away.
-// It does not merge into an open file that was emptied: the log does not hold the whole store.
+// open opens the file at the path. First it merges the log into the file that was open, even if that file was moved
+// away. It does not merge into an open file that was emptied: the log does not hold the whole store.
 func (w *writer) open() error {
 	s := w.store
 	if w.conn != nil {
@@ -216,7 +216,7 @@ func (w *writer) open() error {
 	return nil
 }
 
-// errGone means that committed data is in a file or log that left its path. The connection stays open to save it.
+// errGone means that committed data is in a file or log that left its path. The connection stays open to rescue it.
 var errGone = errors.New("the store file or its log (-wal) was moved, deleted or cut while in use")
 
 // mergeLog moves everything from the log into the file, and empties the log. Either may have left its path.

@@ -38,7 +38,7 @@ func chat(id string) todo.Chat {
 		Used: now, Here: todo.Served{{Process: "p"}, {Process: todo.Detached, Until: now}}}
 }
 
-// overSince returns a chat that ended at a time.
+// overSince returns a chat that was last used, and ended, at the given time.
 func overSince(id string, at time.Time) todo.Chat {
 	c := chat(id)
 	c.Used = at.Round(0).UTC()
@@ -51,7 +51,7 @@ func mustSaveChat(t testing.TB, s board.Store, c todo.Chat) todo.Chat {
 	return checktest.Must(SaveChat(t.Context(), s, c))(t)
 }
 
-// ids returns the ids of the chats that a store has, by Seq.
+// ids returns the ids of the chats that a query finds, in the order of their Seq.
 func ids(t testing.TB, s board.Store, q board.ChatQuery) (all []string) {
 	t.Helper()
 	for _, c := range checktest.Must(s.Chats(t.Context(), q))(t) {
@@ -60,7 +60,7 @@ func ids(t testing.TB, s board.Store, q board.ChatQuery) (all []string) {
 	return all
 }
 
-// checkChats checks which chats a store has, and that a transaction reads each as the store does.
+// checkChats checks which chats a store has, and that a transaction reads the same of each chat as the store.
 func checkChats(t testing.TB, s board.Store, what string, want ...string) {
 	t.Helper()
 	got := ids(t, s, board.ChatQuery{})
@@ -290,8 +290,8 @@ func roomOfChat(t *testing.T, s board.Store) {
 	checkChats(t, s, "when there was room", "begins")
 }
 
-// overChats tests that, when lists begin, two kinds of chats are removed: those without a list a day after they ended,
-// and those that nobody used for [board.SeenAge].
+// overChats tests that, when lists begin, chats without a list are removed a day after they ended, and all chats when
+// nobody has used them for [board.SeenAge].
 func overChats(t *testing.T, s board.Store) {
 	mustSave(t, s, list("a", "w", 1), current("long over, with a list", "a"))
 	long := time.Now().Add(-board.BareChatAge - time.Hour)
@@ -310,8 +310,7 @@ func overChats(t *testing.T, s board.Store) {
 	checkChats(t, s, "left", "long over, with a list", "just over", "lately")
 }
 
-// chatShares tests that chats count in the share of their principal, and that other principals can still save when that
-// share is used up.
+// chatShares tests that the chats of a principal can use up its share, and that other principals can still save then.
 func chatShares(t *testing.T, s board.Store) {
 	n := 0
 	of := func(principal string) todo.Chat {
@@ -390,8 +389,8 @@ func newestKeys(t *testing.T, s board.Store) {
 	}
 }
 
-// claim claims a task for a principal, with the clock at the time in at. It returns the time of an earlier claim that
-// is not older than within; zero if there is none.
+// claim claims a task for a principal when the clock shows the given time. It returns the time of an earlier claim that
+// is younger than the given duration, or zero if there is none.
 func claim(t *testing.T, s board.Store, principal, what string, at time.Time, within time.Duration) (earlier time.Time) {
 	t.Helper()
 	b := board.NewBoard(s, board.WithClock(func() time.Time { return at }))
@@ -413,7 +412,7 @@ func claims(t *testing.T, s board.Store) {
 		{n, 0, time.Minute, -1}, {n, 30 * time.Second, time.Minute, 0}, {n, 59 * time.Second, time.Minute, 0}, {n, 59 * time.Second, 30 * time.Second, -1},
 		{n, 61 * time.Second, time.Minute, 59 * time.Second}, {notice{what: "other"}, 0, time.Minute, -1},
 		{notice{"p", n.what}, 0, time.Minute, -1}, {n, 5 * time.Minute, time.Minute, -1}, {n, 5 * time.Minute, 0, -1},
-		{n, -24 * time.Hour, time.Minute, -1}, // a clock that was a day ahead
+		{n, -24 * time.Hour, time.Minute, -1}, // the clock was a day ahead before
 	} {
 		got := claim(t, s, c.of.principal, c.of.what, now.Add(c.after), c.within)
 		if got.IsZero() != (c.earlier < 0) || !got.IsZero() && !got.Equal(now.Add(c.earlier)) {
@@ -449,7 +448,7 @@ func claimsAtOnce(t *testing.T, s board.Store) {
 }
 
 // sharedChats tests that each of two stores on the same data reads at once the chats that the other has stored, also in
-// a transaction, whatever the reading store remembers.
+// a transaction, even if the reading store remembers older ones.
 func sharedChats(t *testing.T, a, b board.Store) {
 	none := board.Key{Chat: "later"}
 	checkTx(t, b, nil, none)

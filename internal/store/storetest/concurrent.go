@@ -49,8 +49,8 @@ func beginOnce(t *testing.T, stores ...board.Store) {
 	}
 }
 
-// countByName tests that no count is lost if chats count on the list that has a name. After five counts, the next one
-// begins another list, which takes the name. The chats are spread over stores on the same data.
+// countByName tests that no count is lost when several chats count in a list that they find by its name. After five
+// counts, the next count begins another list, which takes over the name. The chats use several stores on the same data.
 func countByName(t *testing.T, stores ...board.Store) {
 	const writers, each = 6, 10
 	ctx := context.Background()

@@ -30,7 +30,7 @@ const ProjectSize = 10
 func ProjectName(n int) string { return fmt.Sprintf("project%07d", n) }
 
 // Crowd returns the first revision of list n of a store with many lists, and the Seen of the chat that holds the list.
-// Each ten lists are one project. Its last list belongs to a sub-agent of its first chat.
+// Every ten lists form a project, whose last list belongs to a sub-agent of the project's first chat.
 func Crowd(n int) (todo.Snapshot, board.Seen) {
 	name, member := ProjectName(n/ProjectSize), n%ProjectSize
 	conversation := func(member int) string { return fmt.Sprint("session:", name, "-", member) }
@@ -46,8 +46,8 @@ func Crowd(n int) (todo.Snapshot, board.Seen) {
 	return s, current(conversation(member), s.List.ID)
 }
 
-// Step is an operation of a store that calls or front ends need. Do runs it for the n-th time on a store with lists of
-// [Crowd].
+// Step is an operation on a store that tool calls or front ends need. Do runs it for the n-th time; the store has the
+// lists of [Crowd].
 type Step struct {
 	Name string
 	Do   func(t testing.TB, s board.Store, n int)
@@ -193,8 +193,8 @@ func readNewest(t testing.TB, s board.Store, _ int) {
 	checkFound(t, len(found), 1, err)
 }
 
-// RunCheck tests that a check of a store finds damaged revisions, and nothing before the damage. exec runs SQL that
-// damages the store's tables, whose names begin with schema.
+// RunCheck tests that a check of a store finds nothing at first, and then each damage to lists and revisions. exec runs
+// SQL on the store's tables; schema is the prefix of their names.
 func RunCheck(t *testing.T, s interface {
 	board.Store
 	Check(ctx context.Context, found func(problem string)) (revisions int, err error)

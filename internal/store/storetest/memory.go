@@ -19,8 +19,8 @@ type Memory struct {
 	reader
 	now  atomic.Pointer[state]
 	turn chan struct{} // taken by the running Update; first come, first served
-	// operations maps operation ids to the ids of the lists that the operations saved. There are too many of them for
-	// each update to copy, so they are no part of a state. The saved revision is looked up in a state.
+	// operations maps operation ids to the ids of the lists that the operations saved. A copy in each update would be
+	// slow, so the map is outside of the states. The saved revision is looked up in a state.
 	operations struct {
 		sync.RWMutex
 		lists map[string]string
@@ -84,8 +84,7 @@ func (s *Memory) before(ctx context.Context) {
 	}
 }
 
-// checkUsable returns the error with which a call must end before it starts:
-// [board.ErrClosed] after Close, otherwise ctx.Err().
+// checkUsable returns the error of a call that must not start: [board.ErrClosed] after Close, otherwise ctx.Err().
 func (s *Memory) checkUsable(ctx context.Context) error {
 	if s.life.Open.Err() != nil {
 		return board.ErrClosed

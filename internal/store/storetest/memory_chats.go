@@ -42,7 +42,7 @@ func (r reader) Named(ctx context.Context, principal, name string) (string, erro
 
 // SetName implements board.Tx.
 func (t *tx) SetName(ctx context.Context, principal, name, list string) error {
-	t.names = maps.Clone(t.names) // others read the old map, here and below
+	t.names = maps.Clone(t.names) // readers use the old map, here and below
 	t.names[nameKey{principal, name}] = list
 	t.changed = true
 	return ctx.Err()
@@ -68,7 +68,7 @@ func (t *tx) SaveChat(ctx context.Context, c todo.Chat) (todo.Chat, error) {
 	return c, ctx.Err()
 }
 
-// hasList reports whether a chat held any list other than the list in but.
+// hasList reports whether a chat held any list other than the given one.
 func (t *tx) hasList(c todo.Chat, but string) bool {
 	isOther := func(s board.Seen) bool { return s.Held > 0 && s.List != but }
 	of := board.Key{Principal: c.Principal, Chat: c.ID}

@@ -16,7 +16,7 @@ type reader struct {
 	now   func(context.Context) *state
 }
 
-// look calls read with the current state. Its errors begin with the text in what.
+// look runs a read on the current state. Errors begin with the name of the operation.
 func look[T any](ctx context.Context, r reader, what string, read func(*state) (T, error)) (found T, err error) {
 	now := r.now(ctx)
 	if err = r.store.checkUsable(ctx); err == nil {
@@ -99,7 +99,7 @@ func (r reader) listOf(operation string, now *state) string {
 	return index.lists[operation]
 }
 
-// shown returns how q shows the list of s, which matches: by the last revision with q's text, by an excerpt, or by s.
+// shown returns how a query shows a list that matches: its last revision with q.Text, its excerpt, or s itself.
 func (now *state) shown(q board.Query, s todo.Snapshot) todo.Snapshot {
 	switch {
 	case q.Text != "":
@@ -126,7 +126,7 @@ func (l kept) saying(text string) (todo.Snapshot, bool) {
 	return todo.Snapshot{}, false
 }
 
-// atMost returns the first snapshots of all, as many as limit says; 0 is no limit.
+// atMost returns the first snapshots up to the limit, or all if the limit is 0.
 func atMost(limit int, all []todo.Snapshot) []todo.Snapshot {
 	if limit > 0 && len(all) > limit {
 		return all[:limit]

@@ -76,7 +76,7 @@ func (t *tx) add(l kept, next todo.Snapshot) todo.Snapshot {
 	if op := next.Operation.ID; op != "" {
 		t.operations = append(t.operations, indexed{op, next.List.ID})
 	}
-	l.revisions = append(l.revisions, next) // behind the part of the array that others read
+	l.revisions = append(l.revisions, next) // after the part of the array that readers use
 	for l.revisions[0].Revision < t.store.keep.First(next.Revision) {
 		t.forget(l.revisions[0])
 		l.revisions = l.revisions[1:]

@@ -19,7 +19,7 @@ import (
 )
 
 // Check is [rapid.Check] for properties that wait for disks or a database. It makes 25 runs, a quarter of the default,
-// unless TODO_LONG (the long form of the tests) or the flag rapid.checks is set. Each run makes other calls.
+// unless TODO_LONG (the long form of the tests) or the flag rapid.checks is set. Each run draws its own calls.
 func Check(t *testing.T, property func(*rapid.T)) {
 	t.Helper()
 	if checks := flag.Lookup("rapid.checks"); os.Getenv("TODO_LONG") == "" && checks.Value.String() == checks.DefValue {
@@ -64,15 +64,15 @@ func (m *reference) key(r *rapid.T) board.Key {
 	return board.Key{Principal: rapid.SampledFrom([]string{"", "p"}).Draw(r, "principal"), Chat: m.prefix + rapid.SampledFrom([]string{"x", "y"}).Draw(r, "conversation")}
 }
 
-// step is one action of a transaction. It saves the revision of its list whose number is the newest plus ahead. A step
-// without a list stores seen instead.
+// step is one action of a transaction. It saves the revision newest+ahead of its list. A step without a list stores
+// seen instead.
 type step struct {
 	list  string
 	ahead int64
 	seen  board.Seen
 }
 
-// update makes an update with random steps, whose function may return an error at its end.
+// update makes an update with random steps. The function of the update may return an error at its end.
 func (m *reference) update(r *rapid.T) {
 	var steps []step
 	for range rapid.IntRange(0, 4).Draw(r, "steps") {

@@ -221,8 +221,8 @@ func findText(t *testing.T, s board.Store) {
 // since tests that UpdatedSince compares times to the nanosecond, even
 // centuries away (BAD-INPUT 57).
 //
-// BAD-INPUT 57: A clock that jumps by a year, also for one save → Revisions, order and chats'
-// lists are unharmed; nothing is deleted too early
+// BAD-INPUT 57: A clock jumps by a year, even for one save → Revisions, their order and chats' lists are unharmed;
+// nothing is deleted too early
 func since(t *testing.T, s board.Store) {
 	for _, updated := range []time.Time{baseTime, baseTime.AddDate(-400, 0, 0), baseTime.AddDate(400, 0, 0), {}} {
 		next := list("l"+updated.Format(time.RFC3339Nano), "x", 1)

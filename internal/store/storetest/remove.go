@@ -254,8 +254,8 @@ func finished(t *testing.T, s board.Store) {
 	}
 }
 
-// expired tests that, when a list of a principal begins, the principal's finished lists go whose last change is older
-// than Keep.Finished. Lists that a person changed or looked at, or that a chat holds, stay.
+// expired tests that, when a list of a principal begins, the principal's finished lists are removed if they last
+// changed longer ago than Keep.Finished. Lists that a person changed or looked at, or that a chat holds, stay.
 func expired(t *testing.T, s board.Store) {
 	one := func(id string, of func(*todo.Snapshot)) todo.Snapshot {
 		next := todo.Snapshot{List: todo.List{ID: id}, Revision: 1, Updated: time.Now().Add(-2 * time.Hour), Items: []todo.Item{{ID: "1", Text: "x", Status: todo.Completed}}}
@@ -296,7 +296,7 @@ func expired(t *testing.T, s board.Store) {
 	for begun := time.Now().Round(0); time.Since(begun) < 2*time.Microsecond; { // some clocks tick 64 times a second
 		runtime.Gosched()
 	}
-	mustSave(t, s, one("last", func(l *todo.Snapshot) { l.Updated = time.Now() })) // the next ages are computed at its time
+	mustSave(t, s, one("last", func(l *todo.Snapshot) { l.Updated = time.Now() })) // its time is "now" for the next ages
 	mustSave(t, s, one("next", func(*todo.Snapshot) {}))
 	found := checktest.Must(s.Find(t.Context(), board.Query{OldestFirst: true}))(t)
 	var left []string
@@ -312,8 +312,8 @@ func expired(t *testing.T, s board.Store) {
 }
 
 // shares tests that a principal who signed in gets at most a quarter of the store, that other principals can still save
-// when it is used up, that deleted lists make room at once, and that lists can be archived and deleted even when
-// nothing else can be done.
+// when this quarter is used up, that deleted lists make room at once, and that lists can be archived and deleted even
+// when nothing else can be done.
 func shares(t *testing.T, s board.Store) {
 	of := func(principal, id string, revision int64) todo.Snapshot {
 		next := bulky(id, revision)

@@ -84,8 +84,8 @@ func seen(t *testing.T, s board.Store) {
 		t.Error("an old revision was saved")
 	}
 	of("z")
-	// Revision does not go back. A list that is not current stays behind the current one. A Seen without a Process
-	// keeps the stored Process.
+	// Revision never decreases. A list that is not current stays after the current one. A Seen without a Process keeps
+	// the stored Process.
 	mustSet(t, s, x("a", 3, false))
 	mustSet(t, s, board.Seen{Key: y.Key, List: "a", Revision: 2})
 	of("x", x("b", 1, true), x("a", 3, false))
@@ -95,13 +95,13 @@ func seen(t *testing.T, s board.Store) {
 	y.Process = "q"
 	mustSet(t, s, y)
 	of("y", y)
-	// A conversation may make an earlier list current again, or another one.
+	// A conversation may make an earlier list current again, or a list that is new to it.
 	mustSet(t, s, x("a", 0, true))
 	of("x", x("a", 3, true), x("b", 1, false))
 	on("", x("a", 3, true), y)
 	mustSet(t, s, x("c", 0, true))
 	of("x", x("c", 0, true), x("a", 3, false), x("b", 1, false))
-	mustSet(t, s, x("b", 0, true), x("a", 0, true)) // the last one counts
+	mustSet(t, s, x("b", 0, true), x("a", 0, true)) // the last list set is current
 	of("x", x("a", 3, true), x("b", 1, false), x("c", 0, false))
 	// A list that an agent was only shown has never become current.
 	shown := board.Seen{Key: board.Key{Chat: "reader"}, List: "b", Revision: 1}
@@ -135,7 +135,7 @@ func seen(t *testing.T, s board.Store) {
 	checkSeen(t, "of somebody", []board.Seen{theirs}, checktest.Must(s.SeenOn(t.Context(), "somebody", ""))(t))
 }
 
-// seenInTx tests that a transaction reads the rows of several chats that it has stored itself.
+// seenInTx tests that a transaction reads the Seen rows that it has itself stored, for several chats.
 func seenInTx(t *testing.T, s board.Store) {
 	x, y := board.Key{Chat: "x"}, board.Key{Chat: "y"}
 	mustSave(t, s, list("a", "w", 1), current("x", "a"))
@@ -179,7 +179,7 @@ func RunAging(t *testing.T, open func(t testing.TB) (s board.Store, age func(by 
 	mustSave(t, s, early, current(person.Chat, "a"), current("old", "a"))
 	mustSet(t, s, current("back", "a"), current("back", "b"))
 	age(board.SeenAge / 2)
-	mustSet(t, s, current("young", "a"), earlier("back", "a")) // "back" is shown "a", and does not hold it again
+	mustSet(t, s, current("young", "a"), earlier("back", "a")) // chat "back" sees "a", but does not hold it again
 	age(board.SeenAge/2 + time.Hour)
 	lately := func(id string, revision int64) todo.Snapshot {
 		l := list(id, "w", revision)
@@ -335,7 +335,7 @@ func alive(t *testing.T, s board.Store) {
 		t.Error("an unknown process is alive")
 	}
 	leave := s.Attend("p")
-	for range 2 { // the first call of Alive must not end it
+	for range 2 { // the first call of Alive must not end the attendance
 		if !s.Alive("p") || s.Alive("q") {
 			t.Error("the process that attends is not the one that is alive")
 		}

@@ -386,7 +386,7 @@ func immutable(t *testing.T, s board.Store) {
 	}
 }
 
-// RunBeside tests a store whose reads do not wait for running updates.
+// RunBeside tests that reads do not wait for a running update, and return nothing of it.
 func RunBeside(t *testing.T, open Open) {
 	s := open(t)
 	defer s.Close()
@@ -440,7 +440,7 @@ func RunDurable(t *testing.T, open func(path string) (board.Store, error)) {
 }
 
 // shared tests that each of two stores on the same data reads at once all that the other has stored, also in a
-// transaction, whatever the reading store remembers.
+// transaction, even if the reading store remembers older data.
 func shared(t *testing.T, a, b board.Store) {
 	x := board.Key{Chat: "reader"}
 	sub := list("sub", "w", 1)

@@ -16,7 +16,7 @@ import (
 	"github.com/todo-mcp/todo-mcp/internal/todo"
 )
 
-// arrival is how long a test waits until an update that it started waits for its turn.
+// arrival is how long a test gives an update that it started to join the queue of waiting updates.
 const arrival = 50 * time.Millisecond
 
 // contents holds all that a store has of some lists and conversations.
@@ -290,7 +290,7 @@ type runningUpdate struct {
 // saveHeld saves the next revision of list "held".
 func saveHeld(ctx context.Context, tx board.Tx) error { return saveNext(ctx, tx, "held", "first") }
 
-// startUpdate begins an update of a key that makes a change and then waits until it is released.
+// startUpdate begins an update, which makes a change and then waits until it is released.
 func startUpdate(t *testing.T, s board.Store, key board.Key, change func(context.Context, board.Tx) error) runningUpdate {
 	t.Helper()
 	began, released := make(chan error, 1), make(chan struct{})

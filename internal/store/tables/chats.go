@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// hasHeld selects the rows k of seen whose list the chat has held. holdsList sets held in a chat that has such rows.
+	// hasHeld selects rows k of seen for lists that the chat held. holdsList sets chats.held if a chat has such rows.
 	hasHeld   = `k.principal = chats.principal AND k.chat = chats.id AND k.held > 0`
 	holdsList = `UPDATE main.chats SET held = TRUE WHERE id = ? AND NOT held AND EXISTS (SELECT 1 FROM main.seen k WHERE ` + hasHeld + `)`
 )
@@ -117,7 +117,7 @@ func (s *Saver) SaveChat(ctx context.Context, c todo.Chat) (todo.Chat, error) {
 		if isNew { // also if the stored chat is damaged
 			err = s.checkRoom(ctx, c.Principal)
 		} else if was.Used.Equal(c.Used) && was.Ended.Equal(c.Ended) && was.Principal == c.Principal && was.User == c.User {
-			store = s.sql.sayChat // of the columns in an index, this writes only seq
+			store = s.sql.sayChat // writes no indexed column but seq
 		}
 		if err == nil {
 			c.Seq, err = s.DB.NextSeq()

@@ -103,7 +103,7 @@ func (h *Health) Damaged() []string {
 	return slices.Sorted(maps.Keys(h.found))
 }
 
-// Step calls run for each step after version, to execute it and set its version. If version > 0, say announces each.
+// Step calls run for each step after a version, to execute it and set its version. If version > 0, it first calls say.
 func Step(steps []string, version int, say func(text string), run func(version int, step string) error) error {
 	for n := version; n < len(steps); n++ {
 		if version > 0 {

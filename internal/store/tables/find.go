@@ -42,7 +42,7 @@ type Dialect struct {
 type SQL struct {
 	// Newest selects newest revisions of lists, for [ScanSnapshot]. ChatOf selects a chat, for [ScanChat].
 	Newest, ChatOf string
-	// AllSeen selects all rows of seen. SeenBy selects those of one chat, its current list first.
+	// AllSeen selects all rows of seen. SeenBy selects the rows of one chat, the current list first.
 	AllSeen, SeenBy string
 
 	load, revisions, allChats, addRevision, addList, listRow, spareLists string
@@ -84,7 +84,7 @@ func (d Dialect) whole(prefix, columns string) string {
 	return d.Sum + `(` + prefix + strings.ReplaceAll(columns, `, `, `, `+prefix) + `) = ` + prefix + `sum`
 }
 
-// insert returns a statement that inserts a row: columns, their checksum if rows have one, and the columns in more.
+// insert returns a statement that inserts a row: columns, their checksum if rows have one, and further columns.
 func (d Dialect) insert(table, columns, more string) string {
 	n := strings.Count(columns, `,`) + 1
 	values := strings.Repeat(`, ?`, n)[2:]

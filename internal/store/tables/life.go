@@ -20,7 +20,7 @@ type Life struct {
 	slots  sync.Map   // a channel of each watcher, with room for one hint: a slow watcher gets one for many saves
 }
 
-// NewLife returns the life of a store. Each call of Enter first calls the function before, unless it is nil.
+// NewLife returns the life of a store. Each call of Enter first calls the given function, unless that is nil.
 func NewLife(before func(context.Context)) *Life {
 	l := &Life{before: before}
 	l.Open, l.end = context.WithCancel(context.Background())
@@ -60,9 +60,9 @@ func (l *Life) Hint() {
 const hintAnyway = 3 * time.Second
 
 // Watch calls hint at once, after each [Life.Hint], after each value from the channel told, and every hintAnyway. After
-// each hint it calls again(waited), which returns nil or a channel; a value from this channel causes a hint, too.
-// waited is true if the previous such channel or hintAnyway caused the last hint. Watch returns [board.ErrClosed] after
-// End, or nil when ctx ends.
+// each hint it calls its last parameter, which returns nil or a channel whose first value causes one more hint. The
+// argument of this call is true if the last hint came from such a channel or from hintAnyway. Watch returns
+// [board.ErrClosed] after End, or nil when ctx ends.
 func (l *Life) Watch(ctx context.Context, hint func(), told <-chan struct{}, again func(waited bool) <-chan time.Time) error {
 	if err := l.Enter(ctx); err != nil {
 		return fmt.Errorf("watch store: %w", err)

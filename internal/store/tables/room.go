@@ -32,7 +32,7 @@ type used struct {
 // expireEvery is the least time between two removals by age for a principal. usedAge is how long a count stays valid.
 const expireEvery, usedAge = 10 * time.Minute, 5 * time.Second
 
-// principal returns the entry of a principal, a new one if it has none. The caller holds mu.
+// principal returns the entry of a principal, and makes a missing one. The caller holds mu.
 func (u *Used) principal(principal string) *used {
 	k := u.of[principal]
 	if k == nil {
@@ -53,7 +53,7 @@ func (u *Used) Bytes() int64 {
 	return u.principal("").bytes
 }
 
-// mayExpire reports whether a principal's last removal by age was long enough ago. If so, it notes a removal at now.
+// mayExpire reports whether a principal's last removal by age was long enough ago. If so, it records a new removal.
 func (u *Used) mayExpire(principal string, every time.Duration, now time.Time) (may bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -82,7 +82,7 @@ func (u *Used) read(principal string, most int64, count func() (int64, error)) (
 	return bytes, err
 }
 
-// add counts a row with texts of that many bytes, by an upper bound of the row's size with indexes and excerpt.
+// add counts a row with the given bytes of texts. It adds an upper bound of the row's size with indexes and excerpt.
 func (u *Used) add(principal string, texts int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -96,14 +96,14 @@ func (u *Used) add(principal string, texts int) {
 // rowSize is the number of bytes counted for each row of seen, names and keys. A chat counts as rowSize and its body.
 const rowSize = 1000
 
-// sizeOf returns SQL that selects how many bytes the rows take that match a WHERE clause. The clause is inserted five
+// sizeOf returns SQL that selects the size in bytes of all rows that match a WHERE clause. The clause is inserted five
 // times, once for each table.
 func sizeOf(where string) string {
 	return fmt.Sprintf(`SELECT CAST((SELECT coalesce(sum(bytes), 0) FROM main.lists%[1]s) + (SELECT coalesce(sum(%[2]d + octet_length(body)), 0) FROM main.chats%[1]s)
 		+ %[2]d * ((SELECT count(*) FROM main.seen%[1]s) + (SELECT count(*) FROM main.names%[1]s) + (SELECT count(*) FROM main.keys%[1]s)) AS bigint)`, where, rowSize)
 }
 
-// usage is how much of a store is in use. The last three are 0 unless a list begins.
+// usage is how much of a store is in use. The last three fields are 0 unless a list begins.
 type usage struct {
 	bytes, own int64 // used in all, and by the principal (0 for the empty principal, or if not isTight)
 	isTight    bool  // somebody may be over a limit
@@ -112,7 +112,7 @@ type usage struct {
 	saved      int64 // the Updated of the last save, Unix nanoseconds
 }
 
-// usage returns the usage before list l changes or, if begins is true, begins.
+// usage returns the usage before list l changes or, if begins is set, before it begins.
 func (s *Saver) usage(ctx context.Context, l todo.List, begins bool, now time.Time) (u usage, err error) {
 	p, ownMost := l.Principal, s.Keep.Bytes/100*share
 	if s.Keep.Bytes > 0 {
@@ -135,8 +135,8 @@ func (s *Saver) usage(ctx context.Context, l todo.List, begins bool, now time.Ti
 	return u, err
 }
 
-// check returns [board.ErrStoreFull] when there is no room for another revision or, if begins is true, for a list that
-// begins. Callers skip it for a revision that deletes or archives its list, see [todo.Snapshot.Leaves].
+// check returns [board.ErrStoreFull] when there is no room for another revision or, if begins is set, for a new list.
+// Callers skip it for a revision that deletes or archives its list, see [todo.Snapshot.Leaves].
 func (u usage) check(k board.Keep, begins bool) error {
 	const mb = 1_000_000
 	full := func(size, most int64, whose string) error {
@@ -157,8 +157,8 @@ func (s *Saver) checkRoom(ctx context.Context, principal string) error {
 	return cmp.Or(err, u.check(s.Keep, false))
 }
 
-// makeRoom returns an error if there is no room for list l to begin or, if begins is false, to change. If room is
-// short, it first removes old lists of the principal, up to [board.MaxAbandoned] of each kind of [todo.Spare] in turn.
+// makeRoom returns an error if there is no room for list l to change or, if begins is set, to begin. If room is short,
+// it first removes old lists of the principal, up to [board.MaxAbandoned] of each kind of [todo.Spare] in turn.
 func (s *Saver) makeRoom(ctx context.Context, l todo.List, begins bool, now time.Time) (u usage, err error) {
 	u, err = s.usage(ctx, l, begins, now)
 	if err == nil && begins && s.Keep.Begun > 0 && l.Conversation != "" && u.begun >= s.Keep.Begun {
@@ -181,10 +181,10 @@ func (s *Saver) makeRoom(ctx context.Context, l todo.List, begins bool, now time
 	return u, cmp.Or(err, u.check(s.Keep, begins))
 }
 
-// evict makes room for forList. It removes up to [board.MaxAbandoned] lists of a kind, of the same principal, that last
-// changed before the time in before, the oldest first. Unless deleted, a list is kept if it is open and a chat other
-// than its own has seen it, or if a chat which is here holds it (see [board.IsHeld]). If room is not short, a list is
-// also kept if a person looked at it or if it came to the store after that time (as by import). Finished lists are
+// evict makes room for forList. It removes up to [board.MaxAbandoned] lists of the given kind and the same principal,
+// the oldest first, if they last changed before a given time. Unless deleted, a list is kept if it is open and a chat
+// other than its own has seen it, or if a present chat holds it (see [board.IsHeld]). If room is not short, a list is
+// also kept if a person looked at it or if it came to the store after the given time (as by import). Finished lists are
 // purged, so that watchers see that they are gone.
 func (s *Saver) evict(ctx context.Context, forList todo.List, kind todo.Spare, before time.Time, isShort bool, now time.Time) error {
 	begun, whose := now, ""

@@ -136,8 +136,8 @@ func (s *Saver) addRevision(next *todo.Snapshot) (bytes int, excerpt string, err
 	return len(body), string(short), err
 }
 
-// forget removes the lists that the query in lists selects, and their rows in other tables. It also removes the chats
-// that held these lists and no other ones, except the chat of forList.
+// forget removes the lists that a query selects, and their rows in other tables. It also removes the chats that held
+// these lists and no other ones, except the chat of forList.
 func (s *Saver) forget(lists string, forList todo.List, args ...any) error {
 	chats := fmt.Sprintf(`WITH gone (id) AS (%s) DELETE FROM main.chats WHERE id IN (SELECT k.chat FROM gone JOIN main.seen k ON k.list = gone.id WHERE k.held > 0)
 		AND id <> ? AND NOT EXISTS (SELECT 1 FROM main.seen k WHERE `+hasHeld+` AND k.list NOT IN (SELECT id FROM gone))`, lists)
@@ -192,7 +192,7 @@ func (s *Saver) See(ctx context.Context, c board.Seen) error {
 					FROM main.seen WHERE list = ? AND principal = ? ORDER BY at DESC`+limited+` OFFSET ?)`, c.List, c.Principal, math.MaxInt32, board.MaxHolders-1)
 			}
 		}
-		for _, now := range slices.Backward(after) { // the first, current row is stored when no other row is current
+		for _, now := range slices.Backward(after) { // backward: when the first row is stored, no other is current
 			if err != nil || damaged == 0 && slices.Contains(others, now) {
 				continue
 			}
@@ -201,7 +201,7 @@ func (s *Saver) See(ctx context.Context, c board.Seen) error {
 				o.Revision, o.Process = now.Revision, now.Process
 				return o == now
 			}
-			if damaged == 0 && slices.ContainsFunc(others, isOlder) { // true after most calls
+			if damaged == 0 && slices.ContainsFunc(others, isOlder) { // as after most tool calls
 				store = s.sql.sawMore // writes no column that is in an index
 			}
 			err = s.DB.Exec(store, now.Principal, now.Chat, now.Mirrors, now.List, now.Revision, now.Process, now.Held, now.Current, record.UnixNano(now.At))

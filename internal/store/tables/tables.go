@@ -23,7 +23,7 @@ type Rows interface {
 	Err() error
 }
 
-// Query runs a query and, in each try, calls the function read with its rows. Its errors begin with the text in what.
+// Query runs a query and passes its rows to a function, in each try. Errors begin with the name of the operation.
 type Query func(ctx context.Context, what, sql string, args []any, read func(Rows) error) error
 
 // Reader implements [board.Reader]. It leaves damaged rows out of its results and notes them in its [Health].
@@ -33,7 +33,7 @@ type Reader struct {
 	health *Health
 }
 
-// NewReader returns a reader that runs its queries by the function query.
+// NewReader returns a reader that runs its queries through the given function.
 func NewReader(sql *SQL, query Query, health *Health) Reader { return Reader{sql, query, health} }
 
 // Value runs a query and returns the only column of its first row, or the zero value if there is no row.

@@ -53,7 +53,7 @@ type Saver struct {
 	Keep   board.Keep
 	Used   *Used
 	Alive  func(process string) bool // see [board.Store]
-	// Wrap adds the failed operation, the text in what, to an error.
+	// Wrap adds the name of the failed operation to an error.
 	Wrap func(ctx context.Context, what string, err error) error
 	// Failed is the first error of the database, after which no method does anything.
 	Failed error
@@ -117,7 +117,7 @@ func (s *Saver) Seen(ctx context.Context, of board.Key) ([]board.Seen, error) {
 	return slices.Clone(all), err
 }
 
-// seenBy returns what a chat has seen, and how many of its rows are damaged. With a damaged row, it remembers nothing.
+// seenBy returns what a chat has seen, and how many of its rows are damaged. If a row is damaged, it remembers none.
 func (s *Saver) seenBy(ctx context.Context, of board.Key) (all []board.Seen, damaged int, err error) {
 	all, isKnown := s.Memory.Seen[of]
 	if !isKnown {
