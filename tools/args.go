@@ -166,7 +166,7 @@ func (r *reader) status(v value, path string, view todo.View, anyWord bool, more
 	return r.word(v, place(path, "status"), words, all)
 }
 
-// word reads a text that must be a word in all, compared by [todo.Fold]. A problem names only the words in listed.
+// word reads a text that must equal a word of all by [todo.Fold]. A problem names the words of listed alone.
 func (r *reader) word(v value, path string, listed, all []string) string {
 	at := slices.IndexFunc(all, func(word string) bool { return todo.Fold(word) == todo.Fold(v.text) })
 	received := v.name()

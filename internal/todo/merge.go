@@ -190,7 +190,8 @@ func lineKey(l Line, rank int) string {
 	return l.Text
 }
 
-// itemKeys returns the keys ([lineKey]) of lines that mean an item: at ranks below [ranks] if it is shown, else above.
+// itemKeys returns the keys ([lineKey]) by which a line may mean an item at a rank. The view shows the items of the
+// ranks below [ranks], and hides those of the others.
 func itemKeys(view View, i Item, rank int) []string {
 	shown, isShown := view.Show(i)
 	switch {

@@ -321,8 +321,8 @@ func FuzzFrame(f *testing.F) {
 	})
 }
 
-// hasRaw reports whether a painted text has a rune, except roles, that a terminal may treat
-// as more than a visible character.
+// hasRaw reports whether a painted text, without its colours, has a rune that a terminal may
+// take for a command or not show.
 func hasRaw(text string) bool {
 	return strings.ContainsFunc(unpainted(text), func(r rune) bool {
 		return r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200b || r == 0xfeff
