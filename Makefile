@@ -22,9 +22,9 @@ MODULES   = . internal/cmd
 # nothing; it makes them several times as slow. `make long` runs every test under it.
 RACED     = ./internal/audit ./internal/board ./internal/cli/run ./internal/hook ./internal/notify ./internal/remote ./internal/store ./internal/store/postgres ./internal/store/sqlite ./internal/store/tables ./internal/watch \
             ./server ./server/api ./server/auth ./server/edge ./server/mcphttp ./server/metrics ./server/sse ./server/stdio ./server/subscriptions ./server/web
-# Those that wait most of their time, for what was killed and for browsers: they run beside
+# Those that wait most of their time, for killed programs and for browsers: they run beside
 # all others.
-WAITING   = ./internal/faults ./server/card
+WAITING   = ./internal/faults ./server/card ./server/panel ./internal/replicas
 # What `make test` runs beside the tests.
 BESIDE    = biome bits developers allocations functions fuzz-short windows-short
 # What the other processors run: what is of the model, of files and of tools.
