@@ -52,7 +52,7 @@ ONLY     ?= .
 # compiled.
 test: fmt
 	@$(MAKE) -k -j --no-print-directory deps vet types compile
-	@log=$$(mktemp); nice -n 19 $(MAKE) -k --no-print-directory $(BESIDE) >$$log 2>&1 & beside=$$!; \
+	@log=$$(mktemp); nice -n 19 $(MAKE) -k -j2 -O --no-print-directory $(BESIDE) >$$log 2>&1 & beside=$$!; \
 	waits=$$(mktemp); $(MAKE) -k --no-print-directory waiting >$$waits 2>&1 & waiting=$$!; \
 	trap "kill $$beside $$waiting" INT TERM; \
 	$(MAKE) -k --no-print-directory race others; tests=$$?; wait $$waiting; waited=$$?; wait $$beside; others=$$?; \
