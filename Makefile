@@ -35,8 +35,8 @@ CHILDREN  = ^(TestLogDeleted|TestLogDeletedInASave|TestEightProcesses)$$
 SHARED    = ^(TestKilled|TestClaims)$$
 # Tests that Windows, or Wine in its place, cannot pass: a store that is open is removed or
 # renamed; modes of files, and pages read, which Wine does not tell; symbolic links; clients
-# and folders as Linux has them; times of folders; programs of POSIX; a browser that is opened.
-NOWINDOWS = ^(TestMainFileDeleted|TestLogDeleted|TestLogDeletedInASave|TestReadsTheFileInItsPlace|TestCreatesFilesOnFirstSave|TestSpoolKeepsWhatFails|TestWorkDoesNotGrowWithLists|TestSteadyUpdateReadsNothing|TestLinkedFile|TestNotAFile|TestDamagedSpool|TestSameProgramByAnotherPath|TestClients|TestPlaces|TestClientsAreDocumented|TestHooksAreDocumented|TestHookKinds|TestCommand|TestTyped|TestByHand|TestGroup|TestEditIsTheSameOnAllFrontEnds|TestResumeCommandIsQuoted|TestServeLAN|TestDemo|TestCases|TestTextsOfWindows|TestSpoolBeforeABrokenStore)$$
+# and folders as Linux has them; programs of POSIX; a browser that is opened.
+NOWINDOWS = ^(TestMainFileDeleted|TestLogDeleted|TestLogDeletedInASave|TestReadsTheFileInItsPlace|TestCreatesFilesOnFirstSave|TestWorkDoesNotGrowWithLists|TestSteadyUpdateReadsNothing|TestLinkedFile|TestNotAFile|TestSameProgramByAnotherPath|TestClients|TestPlaces|TestClientsAreDocumented|TestHooksAreDocumented|TestHookKinds|TestCommand|TestTyped|TestByHand|TestGroup|TestEditIsTheSameOnAllFrontEnds|TestResumeCommandIsQuoted|TestServeLAN|TestDemo|TestCases|TestTextsOfWindows|TestSpoolBeforeABrokenStore)$$
 BIOME     = testdata/npm/node_modules/.bin/biome
 
 .PHONY: test means build compile fmt vet biome lint race others waiting developers types cross golden deps long bits systems windows in-windows windows-short hosts allocations functions faults replicas conformance fuzz fuzz-short growth bench benchmarks cost attacks shots licenses packages owner release-snapshot release
