@@ -166,7 +166,7 @@ func (s *Spool) names() (all []string, err error) {
 	return all, err
 }
 
-// came returns the time in a file's name: when its event came, but at least 1 ns after the previous event.
+// came returns the time in a file's name: when its event came, but after the events that waited then.
 func came(name string) time.Time {
 	id, _ := strconv.ParseInt(name[:20], 10, 64)
 	return time.Unix(0, id)

@@ -270,14 +270,14 @@ func (m *model) subLine(s todo.Snapshot, width int) string {
 	if m.standing(s).State.Rests() {
 		look = dim
 	}
-	sign := "↳ "
+	name := paint(look, render.Cut(cmp.Or(render.Safe(s.List.Agent), render.ListTitle(s)), max(width/3, 8)))
 	if s.Progress().Failed > 0 {
-		sign += "✗ "
+		name = paint(bad, "✗ ") + name
 	}
-	name := sign + render.Cut(cmp.Or(render.Safe(s.List.Agent), render.ListTitle(s)), max(width/3, 8))
+	name = paint(look, "↳ ") + name
 	left := max(width-render.Cells(name)-2-noteWidth, 0)
 	at, _ := s.At()
-	return spread(paint(look, name)+"  "+render.Cut(render.Safe(at.Title()), left), paint(dim, progress(s)), width-1)
+	return spread(name+"  "+render.Cut(render.Safe(at.Title()), left), paint(dim, progress(s)), width-1)
 }
 
 // listLines draws a list. focused is true if the keys act on it.

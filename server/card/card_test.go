@@ -57,7 +57,7 @@ func TestAppPage(t *testing.T) {
 	}
 	for _, bad := range []string{"innerHTML", "insertAdjacentHTML", "document.write", "eval(", "fetch(", "url(", "<link", " src=", "@import"} {
 		if strings.Contains(page.Text, bad) {
-			t.Errorf("36: the page has %s", bad)
+			t.Errorf("37: the page has %s", bad)
 		}
 	}
 }

@@ -210,7 +210,7 @@ func TestPanelSize(t *testing.T) {
 	check(72_000)
 	_, header, _ := servertest.Ask(t, "GET", base, "")
 	if policy := header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'; script-src 'self'; ") || strings.Contains(policy, "unsafe") || strings.Contains(policy, "http") || strings.Contains(policy, "*") {
-		t.Errorf("36: policy %q", policy)
+		t.Errorf("37: policy %q", policy)
 	}
 }
 

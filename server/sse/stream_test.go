@@ -83,5 +83,5 @@ func TestStalledReader(t *testing.T) {
 	if _, err := io.Copy(io.Discard, reader); err != nil && !strings.Contains(err.Error(), "reset") {
 		t.Errorf("61: the stalled stream is not closed: %v", err)
 	}
-	grew("12", 64<<20) // about 15 MB of this is the store's history
+	grew("61", 64<<20) // about 15 MB of this is the store's history
 }

@@ -194,17 +194,17 @@ func TestDamagedSeen(t *testing.T) {
 	read := func(tx board.Tx) (err error) { known, err = tx.Seen(t.Context(), key); return err }
 	for range 2 {
 		if err := s.Update(t.Context(), key, read); err != nil || len(known) != 1 || known[0].List != "a" || known[0].Current {
-			t.Errorf("78: beside a damaged row: %+v, %v", known, err)
+			t.Errorf("130: beside a damaged row: %+v, %v", known, err)
 		}
 	}
 	mustSave(t, s, "c", 1)
 	checktest.Check(t, move(t.Context(), s, "c", "c"))
 	mustSave(t, open(t, path), "d", 1) // saves as another process does, so that s must read again
 	if err := s.Update(t.Context(), key, read); err != nil || len(known) != 2 || known[0].List != "c" || !known[0].Current || known[1].List != "a" || known[1].Current {
-		t.Errorf("78: after a move: %+v, %v", known, err)
+		t.Errorf("130: after a move: %+v, %v", known, err)
 	}
 	if outside, err := s.Seen(t.Context(), key); err != nil || !cmp.Equal(outside, known) {
-		t.Errorf("78: read after a move: %+v, %v", outside, err)
+		t.Errorf("130: read after a move: %+v, %v", outside, err)
 	}
 	if problems := problemsOf(t, s); len(problems) > 0 {
 		t.Error(problems)
@@ -309,16 +309,16 @@ func TestDamageOfAList(t *testing.T) {
 	mustSave(t, s, "b", 1)
 	execSQL(t, openRaw(t, path), `UPDATE lists SET excerpt = (SELECT excerpt FROM lists WHERE id = 'b') || ' ' WHERE id = 'a'`)
 	if problems := problemsOf(t, s); len(problems) != 1 || !strings.Contains(problems[0], "list a:") {
-		t.Errorf("78: found %q", problems)
+		t.Errorf("130: found %q", problems)
 	}
 	execSQL(t, openRaw(t, path), `UPDATE lists SET deleted = x'00' WHERE id = 'a'`)
 	if purged, err := storetest.Purge(t.Context(), s, todo.Writer{}, time.Now(), "a"); err != nil || len(purged) != 1 {
-		t.Errorf("78: purged %v, %v", purged, err)
+		t.Errorf("130: purged %v, %v", purged, err)
 	}
 	mustSave(t, s, "b", 2)
 	execSQL(t, openRaw(t, path), `UPDATE history SET body = 'damaged' WHERE list = 'b' AND revision = 1`)
 	if problems := problemsOf(t, s); len(problems) != 1 {
-		t.Errorf("78: found %q", problems)
+		t.Errorf("130: found %q", problems)
 	}
 	for n := int64(3); n <= 10; n++ {
 		mustSave(t, s, "b", n)
@@ -347,17 +347,17 @@ func TestDamagedChat(t *testing.T) {
 		save("other")
 		execSQL(t, openRaw(t, path), `UPDATE chats SET `+column+` = `+value+` WHERE id = 'c'`)
 		if got, err := s.Chat(t.Context(), "c"); err != nil || got != (todo.Chat{}) {
-			t.Errorf("78: %s: %+v, %v", column, got, err)
+			t.Errorf("130: %s: %+v, %v", column, got, err)
 		}
 		if all, err := s.Chats(t.Context(), board.ChatQuery{}); err != nil || len(all) != 1 || all[0].ID != "other" {
-			t.Errorf("78: %s: %+v, %v", column, all, err)
+			t.Errorf("130: %s: %+v, %v", column, all, err)
 		}
 		if problems := problemsOf(t, s); len(problems) != 1 {
-			t.Errorf("78: %s: found %q", column, problems)
+			t.Errorf("130: %s: found %q", column, problems)
 		}
 		save("c")
 		if got, err := s.Chat(t.Context(), "c"); err != nil || got.User != "u" || got.Client != "client" {
-			t.Errorf("78: %s: saved over: %+v, %v", column, got, err)
+			t.Errorf("130: %s: saved over: %+v, %v", column, got, err)
 		}
 		checkIntegrity(t, path)
 	}
@@ -378,7 +378,7 @@ func TestDamagedChat(t *testing.T) {
 		execSQL(t, openRaw(t, path), `UPDATE keys SET until = `+value)
 		set()
 		if to, err := s.Keyed(t.Context(), key); err != nil || to != "c" {
-			t.Errorf("78: %s: the key leads to %q, %v", value, to, err)
+			t.Errorf("130: %s: the key leads to %q, %v", value, to, err)
 		}
 	}
 }
