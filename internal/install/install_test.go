@@ -367,8 +367,8 @@ func TestChangedMeanwhile(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 167: `uninstall` of a file with a BOM, without a last newline, or changed since → The
-// old bytes return, without copy or empty folder. A copy that differs stays, and is named
+// BAD-INPUT 167: `uninstall` of a file with a BOM or without a last newline; of one changed since
+// → The old bytes return, without copy or empty folder; its copy stays, and is named
 func TestUninstallLeavesNothing(t *testing.T) {
 	for client, before := range map[string]string{
 		"gemini": "\ufeff{\"a\": 1}\r\n", "cursor": `{"mcpServers": {"k": {"command": "k"}}}`, "codex": "model = \"x\"\n[tui]\nnotifications = true",
