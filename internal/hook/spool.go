@@ -295,10 +295,13 @@ func (s *Spool) Settle(ctx context.Context) {
 	if s.Store == nil || ctx.Value(draining{}) != nil {
 		return
 	}
+	all, _ := s.names()
+	if len(all) == 0 {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all, _ := s.names()
-	if len(all) == 0 || slices.Equal(all, s.stuck) && time.Now().Before(s.again) {
+	if slices.Equal(all, s.stuck) && time.Now().Before(s.again) {
 		return
 	}
 	// The end of the caller's context does not stop Drain: other callers wait for the same events.
